@@ -68,7 +68,7 @@ def _of_messages(sample: Sampled) -> FoundTable:
     messages = [message for message, _ in sample.messages]
     is_of_operations = any("after" in message or "before" in message for message in messages)
     images = [image for message in messages for image in _images(message, is_of_operations)]
-    columns = guessed_columns(images)
+    columns = guessed_columns(images, of_a_trail=True)
     settings: dict[str, Any] = {"format": "goldengate_messages"}
     if not is_of_operations:
         settings["layout"] = "row"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -71,8 +71,15 @@ def settings_of_place(raw_table: RawTable) -> dict[str, Any]:
     return {"position": list(POSITION)} if all(raw_table.type_of(name) for name in POSITION) else {}
 
 
-def guessed_columns(images: Sequence[Image], unavailable: Sequence[str] = ()) -> list[FoundColumn]:
+def guessed_columns(
+    images: Sequence[Image], unavailable: Sequence[str] = (), *, of_a_trail: bool = False
+) -> list[FoundColumn]:
     """The columns of images, in the order of the widest one, with types that are guessed of their values.
+
+    Args:
+        images: of messages
+        unavailable: values that stand for one that was not logged
+        of_a_trail: see `guess_type`
 
     >>> [(column.name, column.data_type) for column in guessed_columns([{"id": "7"}, {"id": "8", "name": "x"}])]
     [('id', 'bigint'), ('name', 'string')]
@@ -86,7 +93,8 @@ def guessed_columns(images: Sequence[Image], unavailable: Sequence[str] = ()) ->
             text = _as_text(value)
             if text not in unavailable:
                 values[name].append(text)
-    return [FoundColumn(name, *_guess(seen)) for name, seen in values.items()]
+    guesses = {name: guess_type(seen, of_a_trail=of_a_trail) for name, seen in values.items()}
+    return [FoundColumn(name, guess.data_type, guess.note) for name, guess in guesses.items()]
 
 
 def fields_of_struct(data_type: str) -> list[tuple[str, str]]:
@@ -107,11 +115,6 @@ def _fields(text: str) -> Iterator[tuple[str, str, str]]:
             if text[begin:place].strip():
                 yield text[begin:place].partition(":")
             begin = place + 1
-
-
-def _guess(values: Iterable[str | None]) -> tuple[str, str]:
-    guess = guess_type(values)
-    return guess.data_type, guess.note
 
 
 def _as_text(value: Any) -> str | None:

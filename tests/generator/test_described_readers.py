@@ -14,6 +14,8 @@ from tests.generator.change_tables import ChangeTables
 from tests.generator.fake_lake import FakeLake
 
 RECORD = {"topic": "string", "partition": "int", "offset": "bigint", "key": "string", "value": "binary"}
+TIME = "2026-01-31:12:30:00"
+"""As GoldenGate writes one by default."""
 POSITION = ["topic", "partition", "offset"]
 FILES = {"Op": "string", "change_seq": "string", "id": "bigint", "name": "string", "landed_at": "timestamp"}
 Told = tuple[str | None, Any, Mapping[str, Any]]
@@ -63,7 +65,7 @@ def operation(op: str, *key: str, table: str = "SHOP.ORDERS", **images: Any) -> 
 def test_messages_of_goldengate_give_columns_guessed_types_and_the_key() -> None:
     found = goldengate_messages.read(
         of_messages(
-            operation("I", "ID", after={"ID": 7, "NAME": "x", "NAME_isMissing": False, "PAID": True}),
+            operation("I", "ID", after={"ID": 7, "NAME": "x", "NAME_isMissing": False, "PAID": True, "AT": TIME}),
             operation(
                 "U", "ID", before={"ID": 7}, after={"ID": 7, "AMOUNT": 1.50, "NAME": None, "NAME_isMissing": True}
             ),
@@ -75,7 +77,9 @@ def test_messages_of_goldengate_give_columns_guessed_types_and_the_key() -> None
     (table,) = found.tables
     assert (table.name, table.identifier, table.key) == ("orders", "records", ["ID"])
     assert table.settings == {"format": "goldengate_messages", "position": POSITION}
-    assert columns_of(found) == [{"ID": "bigint", "NAME": "string", "PAID": "boolean", "AMOUNT": "decimal(38,1)"}]
+    assert columns_of(found) == [
+        {"ID": "bigint", "NAME": "string", "PAID": "boolean", "AT": "timestamp", "AMOUNT": "decimal(38,1)"}
+    ]
     assert {column.name: column.note for column in table.columns}["AMOUNT"] == "a guess from 1 value"
 
 
