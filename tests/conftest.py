@@ -35,6 +35,7 @@ LONGEST_FIRST = [
     "test_change_table_runs",
     "test_random_histories",
     "test_random_feeds",
+    "test_random_described_feeds",
     "test_table_lives",
     "test_kept_rows",
     "test_retired_columns",
