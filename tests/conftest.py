@@ -38,6 +38,7 @@ enable_test_caching()  # dbt keeps what it has parsed of macros: each project of
 LONGEST_FIRST = [
     "test_random_histories",
     "test_random_feeds",
+    "test_random_described_feeds",
     "test_table_lives",
     "test_interrupted_runs",
     "test_change_table_runs",

@@ -42,11 +42,16 @@ class Format:
 RAW_TABLE = "raw table"
 
 FORMATS: Mapping[str, Format] = {
+    "debezium": Format(chosen_by=("table",), columns_are_seen=False, rows="event of {table}", says_what_is_new=True),
+    "dms": Format(rows="row of the files of {table}", shown=("sequence_column", "before_prefix")),
     "full_loads": Format(
         rows="row of a load of {table}, and per key that ends",
         says_what_is_new=True,
         shown=("load_column",),
         own_columns=("_load_rows", "_earlier_rows"),
+    ),
+    "goldengate_messages": Format(
+        chosen_by=("table",), columns_are_seen=False, rows="message of {table}", says_what_is_new=True
     ),
     "goldengate_trail": Format(
         shared_by=RAW_TABLE,

@@ -8,14 +8,25 @@ from collections.abc import Mapping
 from .data_types import canonical_type, is_text
 from .found import Found, FoundTable, Lake, Trouble
 from .names import matches
-from .raw_tables import RAW_TABLES, RAW_TABLES_MEANING, declared_column, entry_name, names_in, raw_tables_with
+from .raw_tables import (
+    IGNORE,
+    IGNORE_MEANING,
+    RAW_TABLES,
+    RAW_TABLES_MEANING,
+    TABLES,
+    TABLES_MEANING,
+    declared_column,
+    names_in,
+    raw_tables_with,
+    source_names,
+)
 
 LOAD_COLUMN = "load_column"
 OPTIONS: Mapping[str, str] = {
     LOAD_COLUMN: "the column that tells loads apart; must be given",
     RAW_TABLES: RAW_TABLES_MEANING,
-    "tables": "how raw tables are named; * is the name of the source table (default: *)",
-    "ignore": "columns that are not the source table's, as patterns with commas between, such as landed_at,_etl*",
+    TABLES: TABLES_MEANING,
+    IGNORE: IGNORE_MEANING,
 }
 
 
@@ -25,34 +36,27 @@ def read(lake: Lake, schema: str, options: Mapping[str, str]) -> Found:
     Raises:
         ValueError: an option cannot be used; the message says why.
     """
-    load_column, named = options.get(LOAD_COLUMN, "").strip(), options.get("tables", "*")
+    load_column = options.get(LOAD_COLUMN, "").strip()
     if not load_column:
         raise ValueError(f"option {LOAD_COLUMN} must name the column that tells loads apart")
-    if named.count("*") != 1:
-        raise ValueError(f"option tables must have one *, the name of the source table, got '{named}'")
-    before, after = (re.escape(part) for part in named.split("*"))
     raw_tables, troubles = raw_tables_with(lake, schema, [load_column], options)
-    ignored = names_in(options, "ignore")
+    ignored = names_in(options, IGNORE)
     tables: list[FoundTable] = []
-    for table in raw_tables:
-        name = re.fullmatch(f"{before}(.+){after}", table.name, re.IGNORECASE)
-        if not name:
-            continue
+    for table, name in source_names(raw_tables, options):
         landed, data_type = next(column for column in table.columns if column[0].lower() == load_column.lower())
         if not _tells_loads_apart(data_type):
             text = f"{landed} must be whole numbers, dates, times or text, lands as {data_type}; left out"
-            troubles.append(Trouble(f"{schema}.{table.name}", text, (entry_name(name[1]), table.name)))
+            troubles.append(Trouble(f"{schema}.{table.name}", text, (name, table.name)))
             continue
         columns = [
             declared_column(column, kind)
             for column, kind in table.columns
             if column != landed and not any(matches(column, pattern) for pattern in ignored)
         ]
-        tables.append(
-            FoundTable(entry_name(name[1]), table.name, {"format": "full_loads", LOAD_COLUMN: landed}, columns)
-        )
+        tables.append(FoundTable(name, table.name, {"format": "full_loads", LOAD_COLUMN: landed}, columns))
     if not tables and not troubles:
-        troubles.append(Trouble(schema, f"no table with the column {load_column} is named {named}: give option tables"))
+        text = f"no table with the column {load_column} is named {options[TABLES]}: give option {TABLES}"
+        troubles.append(Trouble(schema, text))
     return Found(tables, (), troubles)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,6 +16,10 @@ RAW_TABLES_MEANING = (
     "the raw tables of the feed, joined by commas; left out: all tables of the schema that have its columns"
 )
 SAMPLE = "sample"
+TABLES = "tables"
+TABLES_MEANING = "how raw tables are named; * is the name of the source table (default: *)"
+IGNORE = "ignore"
+IGNORE_MEANING = "columns that are not the source table's, as patterns with commas between, such as landed_at,_etl*"
 
 
 @dataclass(frozen=True)
@@ -27,7 +31,11 @@ class RawTable:
 
     def type_of(self, name: str) -> str:
         """The type of a column, in lower case; the case of its name does not count. Empty: there is none."""
-        return next((kind.lower() for column, kind in self.columns if column.lower() == name.lower()), "")
+        return self.landed_type(name).lower()
+
+    def landed_type(self, name: str) -> str:
+        """The same as the server writes it, with the names of fields."""
+        return next((kind for column, kind in self.columns if column.lower() == name.lower()), "")
 
 
 def relation(schema: str, table: str) -> str:
@@ -175,3 +183,21 @@ def shown(names: Sequence[str], most: int = 10) -> str:
     """
     more = f" and {len(names) - most} more" if len(names) > most else ""
     return (", ".join(names[:most]) + more) or "none"
+
+
+def source_names(raw_tables: Sequence[RawTable], options: Mapping[str, str]) -> Iterator[tuple[RawTable, str]]:
+    """The raw tables that the option `tables` is for, each with a name for the entry of its source table.
+
+    Raises:
+        ValueError: the option has no place for the name.
+
+    >>> [name for _, name in source_names([RawTable("raw_Orders", ()), RawTable("x", ())], {"tables": "raw_*"})]
+    ['orders']
+    """
+    named = options.get(TABLES, "*")
+    if named.count("*") != 1:
+        raise ValueError(f"option {TABLES} must have one *, the name of the source table, got '{named}'")
+    before, after = (re.escape(part) for part in named.split("*"))
+    for table in raw_tables:
+        if name := re.fullmatch(f"{before}(.+){after}", table.name, re.IGNORECASE):
+            yield table, entry_name(name[1])

@@ -45,5 +45,5 @@ put_together as (
 {#- What decides how rows are parsed. None where the raw columns have the row: then each entry reads its own columns. -#}
 {% macro mapped_likeness(spec) %}
     {% set mapping = change_tables.part_of_format(spec, 'mapping') %}
-    {% do return([mapping.message, mapping.position] if mapping.message and mapping.row and mapping.only else none) %}
+    {% do return([mapping.message | string, mapping.position] if mapping.message and mapping.row and mapping.only else none) %}
 {% endmacro %}

@@ -4,7 +4,7 @@
 
     message          {column, type}: the raw column that has each change as a JSON object, and its fields as a Spark schema, or as
                      map<string, string>; none: the raw columns have all parts. `envelope`: a field that can have them all in it. `avro`: the
-                     schema of the Avro that the column has
+                     schema of the Avro that the column has, `registry`: the raw table with its schemas
     only             SQL for the rows that are this table's; none: all. Rows for which it is null are rejected
     operation        SQL for the word that says what happened
     operations       what the words mean: word -> insert, update, upsert, delete, truncate, snapshot, ignore
@@ -28,6 +28,8 @@
     }, **mapping) -%}
     {%- set images = change_tables.mapped_images(spec, mapping) -%}
     {%- do change_tables.refuse_times_as_sequences(spec, mapping) -%}
+    {#- a message without its schema can be of any table: then it only blocks the watermark -#}
+    {%- set may_be_of_others = (mapping.message or {}).registry and mapping.only -%}
 {{ change_tables.mapped_read_steps(spec, bound, mapping, images) }},
 
 {{ change_tables.mapped_unpacked_step(spec, mapping, images, bound) }},
@@ -39,6 +41,10 @@ judged as (
     select
         *,
         case
+            {%- if may_be_of_others %}
+            when _ct_message_verdict['status'] = 'waiting'
+                then {{ change_tables.not_of_entry() }}
+            {%- endif %}
             {%- if mapping.message or mapping.only %}
             when _ct_message_verdict is not null
                 then _ct_message_verdict
@@ -91,9 +97,10 @@ judged as (
     'operation': '_ct_operation',
     'id': "concat_ws(':', _change_seq, _ct_operation, if(_ct_operation = 'truncate', null, " ~ change_tables.key_text(spec) ~ '))',
     'changed_at': 'cast(null as timestamp)' if not mapping.changed_at,
+    'blocks': "coalesce(_ct_message_verdict['status'] = 'waiting', false)" if (mapping.message or {}).registry,
     'present_columns': [("_ct_operation in ('insert', 'update', 'upsert')", change_tables.present_columns(spec, '_ct_captured_names'))],
     'moves': "_ct_operation = 'update' and _ct_has_before and (" ~ change_tables.each(spec.key, '_ct_before_{number} is not null') | join(' or ') ~ ')' if images.has_before,
-}) }}
+}, condition="_ct_verdict is null or _ct_verdict['status'] is not null" if may_be_of_others and not bound.arrival) }}
 {%- endmacro %}
 
 
@@ -103,6 +110,7 @@ judged as (
 -#}
 {% macro mapped_read_steps(spec, bound, mapping, images) -%}
 {%- set message = mapping.message -%}
+{%- set registry = (message or {}).registry -%}
 {% if bound.shared -%}
 parsed as (
 
@@ -123,10 +131,16 @@ read_rows as (
             {%- if message %}
             when _ct_text is null
                 then {{ change_tables.ignored('tombstone: the message has no value') }}
+            {%- if registry %}
+            when _ct_has_prefix and _ct_schema is null
+                then {{ change_tables.waiting('schema_missing: no row of the registry with the schema id {' ~ change_tables.id_in_prefix(change_tables.quoted(message.column)) ~ '?}') }}
+            when startswith(_ct_text, 'the schema ')
+                then {{ change_tables.rejected('schema_malformed: {_ct_text}') }}
+            {%- endif %}
             when
                 {{ change_tables.is_no_json_object('_ct_text', '_ct_message') }}
                 then {{ change_tables.rejected(
-                    "message_malformed: " ~ ("{_ct_text}" if message.avro else "{if(is_valid_utf8(_ct_text), 'the value is not a JSON object of the type that `message` gives', 'the value is not UTF-8')}")
+                    "message_malformed: " ~ ("{_ct_text}" if message.avro or registry else "{if(is_valid_utf8(_ct_text), 'the value is not a JSON object of the type that `message` gives', 'the value is not UTF-8')}")
                 ) }}
             {%- endif %}
             {%- if mapping.only %}
@@ -166,11 +180,18 @@ read_rows as (
 {%- set message = mapping.message -%}
 {%- set expected = (mapping.position or []) + ([message.column] if message else []) -%}
 {%- set landed = change_tables.landed_columns(spec, spec.relation, expected, "`position` and the message's column must name some of its columns") -%}
+{%- set registry = (message or {}).registry -%}
+{%- if (registry or (message or {}).avro) and landed and landed[message.column | lower].data_type != 'binary' -%}
+    {#- bytes that are no UTF-8 would be lost -#}
+    {%- do change_tables.refuse_entry(spec,
+        "Avro needs the column " ~ message.column ~ " of " ~ spec.relation ~ " to be binary, it is " ~ landed[message.column | lower].data_type
+    ) -%}
+{%- endif -%}
 landed as (
 
     select
         *,
-        {%- if message %}
+        {%- if message and not registry %}
         {{ change_tables._message_text(message) }} as _ct_text,
         {%- endif %}
         {%- if mapping.position %}
@@ -184,6 +205,10 @@ landed as (
     {{- change_tables.where([bound.predicate, bound.get('until')]) }}
 
 )
+{%- if registry %},
+
+{{ change_tables.registry_steps(registry, message.column) }}
+{%- endif %}
 {%- if message %},
 
 -- by explode, so that Spark reads each message once, however many of its fields are used
@@ -193,7 +218,7 @@ parsed as (
         {{ '*' if 'message' not in landed else '* except (message)' }},
         {{ change_tables.message_body(message) }} as message
     from
-        landed
+        {{ 'decoded' if registry else 'landed' }}
         lateral view explode(array(from_json(_ct_text, '{{ change_tables.message_type(message) | replace("'", "\\'") }}', {{ change_tables.json_reading_options() }}))) as _ct_message
 
 )

@@ -15,7 +15,14 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-from change_tables.generator import goldengate_trail, idm_event_log, openedge_cdc, qlik_kafka
+from change_tables.generator import (
+    debezium,
+    goldengate_messages,
+    goldengate_trail,
+    idm_event_log,
+    openedge_cdc,
+    qlik_kafka,
+)
 from change_tables.generator.commands import diff, init
 from change_tables.generator.found import Found, FoundTable
 from change_tables.generator.lake import ThriftLake
@@ -24,7 +31,7 @@ from change_tables.server.local_server import LocalServer
 from demo.database import TABLES, Column
 from demo.landing import create_table, execute, fetch, insert_rows
 from demo.workload import Workload
-from demo.writers import WRITERS
+from demo.writers import BY_NAME, WRITERS
 from demo.writers.feed import FeedWriter, Verdict
 from demo.writers.goldengate_trail import trail_name
 from demo.writers.idm_event_log import DRIVER_USER, LOGGED_TABLES, SCHEMA
@@ -357,8 +364,42 @@ def test_the_smallest_feeds_can_be_asked_for_as_well(server: LocalServer) -> Non
     connection.close()
 
 
+@pytest.fixture(scope="module")
+def described(fed: Fed) -> Sequence[str]:
+    """Feeds that are read by a description, which have landed beside the others."""
+    workload = Workload(seed=2, swaps=False)
+    loaded, transactions = workload.fill(), list(workload.play_round())
+    feeds = ("debezium", "dms", "goldengate_messages")
+    for feed in feeds:
+        writer = BY_NAME[feed](seed=2)
+        written = writer.write(transactions, loaded, last=True)
+        for table in writer.raw_tables:
+            create_table(fed.connection, relation(RAW, table.name), table.columns)
+            insert_rows(fed.connection, relation(RAW, table.name), written[table.name])
+    return feeds
+
+
+@pytest.mark.parametrize("name", ["orders", "prices"])
+def test_the_messages_of_described_feeds_say_tables_columns_and_keys(
+    fed: Fed, described: Sequence[str], name: str
+) -> None:
+    assert described
+    lake = Asked(fed.server)
+    for feed, read in (("debezium", debezium.read), ("goldengate_messages", goldengate_messages.read)):
+        found = read(lake, RAW, {})
+        assert list(found.troubles) == [], feed
+        (table,) = [table for table in found.tables if table.name == name]
+        assert table.settings["position"] == ["topic", "partition", "offset"], feed
+        assert table.settings["table"] == {"debezium": name}.get(feed, f"SHOP.{name.upper()}")
+        assert [column.name.lower() for column in table.columns] == list(TABLES[name].column_names), feed
+        if feed == "goldengate_messages":
+            assert [column.lower() for column in table.key] == list(TABLES[name].key)
+    assert len(lake.asked) == 2
+    lake.close()
+
+
 def test_the_command_writes_projects_of_these_feeds_that_dbt_builds_and_that_are_in_step(
-    fed: Fed, tmp_path: Path
+    fed: Fed, described: Sequence[str], tmp_path: Path
 ) -> None:
     consumer = Consumer(tmp_path / "project", fed.server.port, f"{PROJECT}_init")
     consumer.write([])
@@ -367,8 +408,9 @@ def test_the_command_writes_projects_of_these_feeds_that_dbt_builds_and_that_are
     columns = [Column("load_day", "date"), *TABLES["orders"].columns]
     create_table(fed.connection, relation(RAW, "nightly_orders"), columns)
     insert_rows(fed.connection, relation(RAW, "nightly_orders"), [(date(2026, 1, 5), 1, *[None] * (len(columns) - 2))])
-    told_options = {feed: OPTIONS.get(feed, {}) for feed in READERS}
+    told_options = {feed: OPTIONS.get(feed, {}) for feed in (*READERS, *described)}
     told_options["full_loads"] = {"load_column": "load_day", "tables": "nightly_*"}
+    told_options["dms"] = {"tables": "dms_*", "time_column": "committed", "ignore": "landed_at"}
     told = {
         feed: [
             *("--format", feed, "--source", feed, "--raw-schema", RAW, "--project-dir", str(consumer.folder)),

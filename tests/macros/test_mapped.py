@@ -135,6 +135,22 @@ MISTAKES: Mapping[str, tuple[Mapping[str, Any], str]] = {
         {"format": "goldengate_messages", "key": ["id"], "avro_schema": "{}", "layout": "row_columns"},
         "`avro_schema` reads messages of `layout: operation` or `row`, got 'row_columns'",
     ),
+    "schema_and_registry": (
+        {"format": "goldengate_messages", "key": ["id"], "avro_schema": "{}", "registry": "right"},
+        "`avro_schema` is for bytes without a prefix: leave out it or `registry`",
+    ),
+    "no_registry": (
+        {"format": "debezium", "key": ["id"], "connector": "mysql", "registry": "schemas"},
+        "`registry` must name another entry of source 'feed', got 'schemas'; its entries: ",
+    ),
+    "registry_of_columns": (
+        {"format": "goldengate_messages", "key": ["id"], "layout": "row_columns", "registry": "right"},
+        "`registry` has the schemas of messages: it needs `layout` operation or row, got 'row_columns'",
+    ),
+    "registry_of_structs": (
+        {"format": "debezium", "key": ["id"], "connector": "mysql", "layout": "columns", "registry": "right"},
+        "`registry` has the schemas of messages: it needs `layout` message or flattened_message, got 'columns'",
+    ),
     "no_words": (
         {"format": "goldengate_messages", "key": ["id"], "operations": {}},
         "`operations` must say what each word means",
@@ -224,6 +240,16 @@ MISFITS: Mapping[str, tuple[Mapping[str, Any], Mapping[str, str], str]] = {
         {"format": "full_loads", "key": ["id"], "load_column": "day"},
         COLUMNS,
         "it lacks day; `load_column` and the declared columns must be some of its columns",
+    ),
+    "avro_as_text": (
+        {"format": "goldengate_messages", "key": ["id"], "avro_schema": "{}"},
+        COLUMNS | {"value": "string"},
+        "Avro needs the column value of misfits_raw.avro_as_text to be binary, it is string",
+    ),
+    "registry_without_ids": (
+        {"format": "debezium", "key": ["id"], "connector": "mysql", "registry": "avro_as_text"},
+        COLUMNS | {"value": "binary"},
+        "misfits_raw.avro_as_text must have the columns that the spec names, it lacks schema; a registry's schemas",
     ),
     "no_op_type": (
         {"format": "goldengate_messages", "key": ["id"], "layout": "row_columns"},

@@ -5,7 +5,9 @@ from __future__ import annotations
 import datetime as dt
 import json
 from collections.abc import Mapping, Sequence
+from decimal import Decimal
 from functools import partial
+from itertools import count
 from typing import Any
 
 from demo.writers.avro import encode
@@ -182,58 +184,212 @@ def _of_goldengate_in_capitals() -> list[list[list[Any]]]:
 
 
 AVRO_COLUMNS = {"id": "long", "name": "string", "amount": "double", "document": "bytes"}
-AVRO = {
+
+
+def avro_schema(columns: Mapping[str, str]) -> dict[str, Any]:
+    """A schema as the operation formatter writes it for a table with these columns."""
+    fields = [
+        field
+        for name, kind in columns.items()
+        for field in (
+            {"name": name, "type": ["null", kind], "default": None},
+            {"name": f"{name}_isMissing", "type": "boolean"},
+        )
+    ]
+    return {
+        "type": "record",
+        "name": "ORDERS",
+        "namespace": "APP",
+        "fields": [
+            *({"name": name, "type": "string"} for name in ("table", "op_type", "op_ts", "current_ts", "pos")),
+            {"name": "primary_keys", "type": {"type": "array", "items": "string"}},
+            {"name": "tokens", "type": {"type": "map", "values": "string"}},
+            {"name": "before", "type": ["null", {"type": "record", "name": "columns", "fields": fields}]},
+            {"name": "after", "type": ["null", "columns"]},
+        ],
+    }
+
+
+AVRO = avro_schema(AVRO_COLUMNS)
+
+
+def avro_image(columns: Mapping[str, str] = AVRO_COLUMNS, **values: Any) -> dict[str, Any]:
+    """An image of these columns with their flags; those that are not given are missing."""
+    missing = {f"{name}_isMissing": name not in values for name in columns}
+    return {**{name: values.get(name) for name in columns}, **missing}
+
+
+WRAPPER = {
     "type": "record",
-    "name": "ORDERS",
-    "namespace": "APP",
+    "name": "generic_wrapper",
+    "namespace": "oracle.goldengate",
     "fields": [
-        *({"name": name, "type": "string"} for name in ("table", "op_type", "op_ts", "current_ts", "pos")),
-        {"name": "primary_keys", "type": {"type": "array", "items": "string"}},
-        {"name": "tokens", "type": {"type": "map", "values": "string"}},
-        {
-            "name": "before",
-            "type": [
-                "null",
-                {
-                    "type": "record",
-                    "name": "columns",
-                    "fields": [
-                        field
-                        for name, kind in AVRO_COLUMNS.items()
-                        for field in (
-                            {"name": name, "type": ["null", kind], "default": None},
-                            {"name": f"{name}_isMissing", "type": "boolean"},
-                        )
-                    ],
-                },
-            ],
-        },
-        {"name": "after", "type": ["null", "columns"]},
+        {"name": "table_name", "type": "string"},
+        {"name": "schema_fingerprint", "type": "long"},
+        {"name": "payload", "type": "bytes"},
     ],
 }
-"""A schema as the operation formatter writes it for a table."""
+"""The schema of messages of the formatter that are wrapped."""
 
 
 def _of_goldengate_avro() -> list[list[list[Any]]]:
-    def image(**values: Any) -> dict[str, Any]:
-        missing = {f"{name}_isMissing": name not in values for name in AVRO_COLUMNS}
-        return {**dict.fromkeys(AVRO_COLUMNS), **values, **missing}
+    image = avro_image
 
-    def written(op: str, pos: int, before: Any = None, after: Any = None) -> bytes:
-        return encode(AVRO, operation(op, pos, before=before, after=after))
+    def written(
+        op: str, pos: int, before: Any = None, after: Any = None, columns: Mapping[str, str] = AVRO_COLUMNS
+    ) -> bytes:
+        return encode(avro_schema(columns), operation(op, pos, before=before, after=after))
 
-    whole = {"name": "first", "amount": 1.5, "document": b"\x01abcd"}
+    whole: dict[str, Any] = {"name": "first", "amount": 1.5, "document": b"\x01abcd"}
+    more, fewer, other = {**AVRO_COLUMNS, "added": "string"}, {"id": "long", "name": "string"}, dict(AVRO_COLUMNS)
+    other["amount"] = "string"
+    of_others = written("I", 9, after=image(id=4, **whole))
     values = [
         written("I", 1, after=image(id=1, **whole)),
         written("U", 2, before=image(id=1), after=image(id=1, name=None)),
         written("I", 3, after=image(id=2, **whole)),
         written("D", 4, before=image(id=2, **whole)),
         written("I", 5, after=image(id=3, **whole))[:-4],
+        # of a table that has got a column, has lost two, and has one of another type
+        written("I", 6, after=image(more, id=4, **whole), columns=more),
+        written("U", 7, image(fewer, id=1), image(fewer, id=1, name="x"), fewer),
+        written("I", 8, after=image(other, id=4, **whole | {"amount": "1.50"}), columns=other),
+        encode(WRAPPER, {"table_name": "APP.ORDERS", "schema_fingerprint": 4711, "payload": of_others}),
         b'{"table": "APP.ORDERS"}',
         None,
     ]
     return [[["orders", 0, offset, value] for offset, value in enumerate(values)], []]
 
+
+def _of_registry(*batches: Sequence[tuple[int, Any, Any] | bytes | None]) -> list[list[list[Any]]]:
+    """Batches of messages, each with the id of its schema, the schema and the record, or as bytes."""
+    offsets = count()
+    return [
+        [["orders", 0, next(offsets), value if not isinstance(value, tuple) else _prefixed(*value)] for value in batch]
+        for batch in batches
+    ]
+
+
+def _prefixed(schema_id: int, schema: Any, record: Mapping[str, Any]) -> bytes:
+    return b"\0" + schema_id.to_bytes(4, "big") + encode(schema, record)
+
+
+def inserted(*schema_ids: int) -> list[list[Any]]:
+    """Records of inserts with the keys 1, 2, …, whose schemas have these ids."""
+    schema = avro_schema(AVRO_COLUMNS)
+    made = [operation("I", number, before=None, after=avro_image(id=number)) for number, _ in enumerate(schema_ids, 1)]
+    return _of_registry([(id_, schema, message) for id_, message in zip(schema_ids, made, strict=True)])[0]
+
+
+V2 = {"id": "long", "amount": "string", "name": "string", "document": "bytes", "added": "string"}
+LATE = 4_000_000_000
+"""The id of a schema that lands with the second batch."""
+
+
+def _of_goldengate_registry() -> list[list[list[Any]]]:
+    first, second = avro_schema(AVRO_COLUMNS), avro_schema(V2)
+    whole: dict[str, Any] = {"name": "first", "amount": 1.5, "document": b"\x01abcd"}
+
+    def made(op: str, pos: int, before: Any, table: str = "APP.ORDERS", **after: Any) -> tuple[int, Any, Any]:
+        image = avro_image(**after)
+        return 1, first, operation(op, pos, before=before, after=image) | {"table": table}
+
+    def later(op: str, pos: int, before: Any, table: str = "APP.ORDERS", **after: Any) -> tuple[int, Any, Any]:
+        image = avro_image(V2, **after)
+        return LATE, second, operation(op, pos, before=before, after=image) | {"table": table}
+
+    new = whole | {"amount": "2.50", "added": "new"}
+    return _of_registry(
+        [
+            made("I", 1, None, id=1, **whole),
+            made("U", 2, avro_image(id=1), id=1, name=None),
+            later("I", 3, None, id=2, **new),
+            later("I", 3, None, "APP.LINES", id=9, **new),
+            (7, *later("I", 4, None, id=3, **new)[1:]),
+            (8, *made("I", 5, None, id=3, **whole)[1:]),
+            _prefixed(*made("I", 6, None, id=3, **whole))[:-4],
+            _prefixed(*made("I", 7, None, id=3, **whole))[5:],
+            None,
+        ],
+        [later("U", 8, avro_image(V2, id=1), id=1, added="late", amount="3.00")],
+    )
+
+
+DEBEZIUM_AVRO = {
+    "type": "record",
+    "name": "Envelope",
+    "fields": [
+        {
+            "name": "before",
+            "type": [
+                "null",
+                {
+                    "type": "record",
+                    "name": "Value",
+                    "fields": [
+                        {"name": "id", "type": "long"},
+                        {"name": "name", "type": ["null", "string"]},
+                        {
+                            "name": "amount",
+                            "type": ["null", {"type": "bytes", "logicalType": "decimal", "precision": 10, "scale": 2}],
+                        },
+                        {"name": "document", "type": ["null", "bytes"]},
+                    ],
+                },
+            ],
+        },
+        {"name": "after", "type": ["null", "Value"]},
+        {
+            "name": "source",
+            "type": {
+                "type": "record",
+                "name": "Source",
+                "fields": [
+                    {"name": "ts_ms", "type": "long"},
+                    {"name": "snapshot", "type": ["null", "string"]},
+                    {"name": "sequence", "type": ["null", "string"]},
+                    {"name": "lsn", "type": ["null", "long"]},
+                ],
+            },
+        },
+        {"name": "op", "type": "string"},
+        {"name": "ts_ms", "type": ["null", "long"]},
+    ],
+}
+"""The schema of a change event as Kafka Connect's converter writes it."""
+
+
+def _of_debezium_registry() -> list[list[list[Any]]]:
+    def at(lsn: int, op: str, before: Any = None, after: Any = None, schema_id: int = 3) -> tuple[int, Any, Any]:
+        source = {"ts_ms": MILLIS, "snapshot": "false", "sequence": None, "lsn": lsn}
+        return schema_id, DEBEZIUM_AVRO, {"before": before, "after": after, "source": source, "op": op, "ts_ms": None}
+
+    def image(name: str | None, amount: str | None = None, document: bytes | None = None) -> dict[str, Any]:
+        return {"id": 1, "name": name, "amount": amount and Decimal(amount), "document": document}
+
+    return _of_registry(
+        [
+            at(1, "c", after=image("first", "1.50", b"\x01abcd")),
+            at(2, "u", after=image(TOAST, "2.50", b"\x01abcd")),
+            at(4, "u", after=image("waits"), schema_id=5),
+            at(5, "d", before=image(None), schema_id=6),
+            None,
+        ],
+        [at(3, "u", after=image("third"))],
+    )
+
+
+REGISTERED: Sequence[Sequence[tuple[int, str | None]]] = [
+    [
+        (1, json.dumps(AVRO)),
+        (1, json.dumps(AVRO)),
+        (8, '{"type": "record"}'),
+        (9, None),
+        (3, json.dumps(DEBEZIUM_AVRO)),
+    ],
+    [(LATE, json.dumps(avro_schema(V2))), (5, json.dumps(DEBEZIUM_AVRO))],
+]
+"""The schemas that land with each batch."""
 
 LOADS: dict[str, Any] = {"format": "full_loads", "key": ["id"], "load_column": "load_day"}
 DAY = [dt.date(2026, 1, day) for day in range(1, 8)]
@@ -372,8 +528,44 @@ CASES: Sequence[Case] = [
         ),
         KAFKA | {"value": "binary"},
         _of_goldengate_avro(),
-        {("accepted", None): 4, ("rejected", "message_malformed"): 2, ("ignored", "tombstone"): 1},
+        {("accepted", None): 4, ("rejected", "message_malformed"): 6, ("ignored", "tombstone"): 1},
         [{(1, None, "1.50", "0161626364")}] * 2,
+        shown="id, name, cast(amount as string), hex(document)",
+    ),
+    # the table has got a column, others have another order and type: each message is read with its own schema
+    Case(
+        Entry(
+            "goldengate_registry",
+            GOLDENGATE | {"table": "APP.ORDERS", "registry": "registry"},
+            COLUMNS | {"document": "binary", "added": "string"},
+            ALL,
+        ),
+        KAFKA | {"value": "binary"},
+        _of_goldengate_registry(),
+        {
+            # a message that waits can be of any table
+            ("accepted", None): 4,
+            ("rejected", "schema_malformed"): 1,
+            ("rejected", "message_malformed"): 2,
+            ("ignored", "tombstone"): 1,
+        },
+        [
+            {(1, None, "1.50", "0161626364", None)},
+            {(1, None, "3.00", "0161626364", "late"), (2, "first", "2.50", "0161626364", "new")},
+        ],
+        shown="id, name, cast(amount as string), hex(document), added",
+    ),
+    Case(
+        Entry(
+            "debezium_registry",
+            DEBEZIUM | {"connector": "postgresql", "registry": "registry"},
+            COLUMNS | {"document": "binary"},
+            ALL,
+        ),
+        KAFKA | {"value": "binary"},
+        _of_debezium_registry(),
+        {("accepted", None): 4, ("waiting", "schema_missing"): 1, ("ignored", "tombstone"): 1},
+        [{(1, "first", "2.50", "0161626364")}, {(1, "waits", None, None)}],
         shown="id, name, cast(amount as string), hex(document)",
     ),
     Case(
@@ -394,6 +586,19 @@ CASES: Sequence[Case] = [
         # two deletes are no raw rows
         {("accepted", None): 5 + 2, ("ignored", "row_unchanged"): 3, ("rejected", "load_not_whole"): 1},
         [{(1, "Ann"), (2, "Bobby"), (4, "Dan")}, {(1, "Ann"), (4, "Dan")}],
+        landed_as="delta",
+    ),
+    # the last load of the first batch is not whole, and the second one has a load that belongs before it
+    Case(
+        Entry("loads_late", LOADS, {"id": "bigint", "name": "string"}, ALL),
+        {"load_day": "date", "id": "bigint", "name": "string"},
+        [
+            [*([day, id_, "a"] for day in (DAY[1], DAY[3]) for id_ in range(1, 5)), [DAY[5], 1, "a"]],
+            [[day, id_, "b" if id_ == 1 else "a"] for day in (DAY[4], DAY[6]) for id_ in range(1, 4)],
+        ],
+        # a delete is no raw row
+        {("accepted", None): 4 + 1 + 1, ("ignored", "row_unchanged"): 4 + 2 + 3, ("rejected", "load_not_whole"): 1},
+        [{(id_, "a") for id_ in range(1, 5)}, {(1, "b"), (2, "a"), (3, "a")}],
         landed_as="delta",
     ),
     Case(

@@ -12,7 +12,7 @@ from pyhive.exc import OperationalError
 
 from demo.writers.avro import envelope
 
-from . import kafka_cases, openedge_cases
+from . import kafka_cases, openedge_cases, preset_cases
 from .consumer import Consumer, Entry
 from .landing import Raw
 from .qlik_cases import TWO_HEADERS, bare, seq
@@ -54,8 +54,10 @@ PASSING = [
     Entry("passed", TWO_HEADERS | PASSED, COLUMNS, MODELS),
     Entry("tracked", openedge_cases.SPEC | PASSED | {"source_table_number": 1}, openedge_cases.COLUMNS, MODELS),
     Entry("avro", kafka_cases.SPEC | {"serialization": "avro", "waiting_days": 0}, kafka_cases.COLUMNS, MODELS),
+    Entry("registered", preset_cases.GOLDENGATE | {"registry": "registry", "waiting_days": 0}, COLUMNS, MODELS),
 ]
 """The tables whose waiting rows are passed by the first run that meets them again."""
+WAITING = [entry.name for entry in PASSING]
 ARRIVING = ("arriving", "loaded")
 """The tables whose rows have an arrival."""
 UNKNOWN = bare(10, "Z", 1, "unknown", None)
@@ -164,7 +166,7 @@ class Kept:
 def kept(consumer: Callable[[str], Consumer], raw: Raw) -> Kept:
     """Four tables of the same rows, after their first run."""
     project = consumer(SCHEMA)
-    project.write([*ENTRIES, *PASSING], further_sources=["load", "tracking"])
+    project.write([*ENTRIES, *PASSING], further_sources=["load", "tracking", "registry"])
     kept = Kept(project, raw)
     for entry in ENTRIES:
         raw.create(
@@ -177,6 +179,8 @@ def kept(consumer: Callable[[str], Consumer], raw: Raw) -> Kept:
     raw.create(f"{SCHEMA}_raw.tracked", openedge_cases.HEADERS | openedge_cases.LANDED | {"landed": "int"}, "delta")
     raw.create(f"{SCHEMA}_raw.tracking", openedge_cases.TRACKING, "delta")
     raw.create(f"{SCHEMA}_raw.avro", kafka_cases.RECORD, "delta")
+    raw.create(f"{SCHEMA}_raw.registered", preset_cases.KAFKA | {"value": "binary"}, "delta")
+    raw.create(f"{SCHEMA}_raw.registry", {"id": "bigint", "schema": "string"}, "delta")
     kept.run()
     return kept
 
@@ -331,11 +335,15 @@ def _land_waiting(kept: Kept) -> Callable[[], None]:
         envelope(json.dumps(version).encode(), "MD"),
         in_v1,
     )
+    schemas = [[number, json.dumps(preset_cases.avro_schema(preset_cases.AVRO_COLUMNS))] for number in (1, 2)]
+    kept.raw.insert(f"{SCHEMA}_raw.registry", schemas[:1])
+    kept.raw.insert(f"{SCHEMA}_raw.registered", preset_cases.inserted(2, 1))
 
     def land_others() -> None:
         feed.batch = 1
         feed.track(openedge_cases.CREATE, 1)
         later = kafka_cases.schema_in("v2", kafka_cases.V2[:2])
+        kept.raw.insert(f"{SCHEMA}_raw.registry", schemas[1:])
         land(
             3,
             [bare(20, "U", 2, "moved", None), bare(90, "U", 4, "moved", None)],
@@ -350,15 +358,15 @@ def test_a_row_that_has_waited_for_its_days_is_passed_and_comes_in_once_it_is_wh
     land_others = _land_waiting(kept)
     kept.run(*select)
     waiting = {entry.name: kept.counted(entry.name)["waiting"] for entry in PASSING}
-    assert waiting == {"passed": 2, "tracked": 1, "avro": 1}
+    assert waiting == {"passed": 2, "tracked": 1, "avro": 1, "registered": 1}
     # no run before has met them
-    assert [kept.watermark(name) for name in ("passed", "tracked", "avro")] == [1, 1, 0]
+    assert [kept.watermark(name) for name in WAITING] == [1, 1, 0, 0]
     assert not kept.checkpoint("tracked")["watermark"][0]["is_whole"]
 
     kept.raw.insert(f"{SCHEMA}_raw.passed", [[*bare(95, "I", 6, "f", None), 2]])
     kept.run(*select)
     # the before image at 90 was above all that the log had
-    assert [kept.watermark(name) for name in ("passed", "tracked", "avro")] == [1, 1, 2]
+    assert [kept.watermark(name) for name in WAITING] == [1, 1, 2, 1]
     assert kept.checkpoint("tracked")["watermark"][0]["is_whole"]
     kept.raw.insert(f"{SCHEMA}_raw.passed", [[*bare(96, "I", 7, "g", None), 2]])
     kept.run(*select)
@@ -377,10 +385,10 @@ def test_a_row_that_has_waited_for_its_days_is_passed_and_comes_in_once_it_is_wh
         ("insert", 7, None),
     ]
     assert kept.changes("tracked") == [("insert", 1, None), ("insert", 2, None)]
-    assert kept.changes("avro") == [("insert", 1, None), ("insert", 2, None)]
+    assert kept.changes("avro") == kept.changes("registered") == [("insert", 1, None), ("insert", 2, None)]
     for entry in PASSING:
         assert kept.counted(entry.name)["waiting"] == 0
-    assert [kept.watermark(name) for name in ("passed", "tracked", "avro")] == [3, 1, 3]
+    assert [kept.watermark(name) for name in WAITING] == [3, 1, 3, 1]
 
 
 def test_a_column_that_is_declared_or_lands_duplicates_nothing(kept: Kept) -> None:

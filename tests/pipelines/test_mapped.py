@@ -16,6 +16,7 @@ from .consumer import REPOSITORY, Consumer, Entry
 from .landing import Raw
 from .mapped_cases import CASES as OF_ENTRIES
 from .preset_cases import CASES as OF_FORMATS
+from .preset_cases import REGISTERED
 
 SCHEMA = "mapped_pages"
 PAGE = (REPOSITORY / "docs/feeds/mapped.md").read_text()
@@ -56,7 +57,11 @@ def results(project: Consumer, raw: Raw) -> Results:
     raw.query(f"create schema {SCHEMA}_raw")
     for statement in _blocks("sql")[0].split(";")[:-1]:
         raw.query(statement.replace("raw.", f"{SCHEMA}_raw."))
-    return build_batches(project, raw, CASES)
+    registry = f"{SCHEMA}_raw.registry"
+    raw.create(registry, {"id": "bigint", "schema": "string"})
+    return build_batches(
+        project, raw, CASES, ["registry"], land_besides=lambda number: raw.insert(registry, REGISTERED[number])
+    )
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.entry.name)
@@ -98,7 +103,9 @@ class Loads:
         """Build with other settings or columns; what the log has: day, key, operation, and the other columns."""
         spec = self.entry.change_table | settings
         self.entry = replace(self.entry, change_table=spec, columns=columns or self.entry.columns)
-        self.project.write_sources([self.entry if case.entry.name == "loads" else case.entry for case in CASES])
+        self.project.write_sources(
+            [self.entry if case.entry.name == "loads" else case.entry for case in CASES], ["registry"]
+        )
         self.project.dbt("run", "--select", "dedup_feed__loads", "current_feed__loads", *options)
         return self.log(*[name for name in self.entry.columns if name != "id"])
 

@@ -26,6 +26,7 @@
             'column': spec.message_column,
             'type': 'op string, source map<string, string>, before map<string, string>, after map<string, string>' if layout == 'message' else 'map<string, string>',
             'envelope': 'payload' if layout == 'message' else none,
+            'registry': change_tables.registry_of(spec),
         } if in_message else none,
         'only': (table ~ ' = ' ~ change_tables.text_literal(spec.table)) if spec.table is not none else none,
         'operation': operation,
@@ -37,7 +38,7 @@
         'row_before': {'message': 'message.before', 'columns': 'before'}.get(layout),
         'not_captured': {'value': spec.unavailable_values} if spec.images == 'partial' else none,
         'position': spec.position,
-        'bytes_as': 'base64',
+        'bytes_as': 'base64' if spec.registry is none else 'hex',
     }) %}
 {% endmacro %}
 
@@ -128,6 +129,7 @@
     {% set found = [] %}
     {% do found.extend(change_tables.sequence_mistakes(given.sequence)) if given.get('sequence') is not none %}
     {% do found.append("`connector` must be given, or `sequence`, which orders the events") if given.get('connector') is none and given.get('sequence') is none %}
+    {% do found.extend(change_tables.registry_mistakes(node, given, given.get('layout', 'message'), ['message', 'flattened_message'])) %}
     {% do found.extend(change_tables.mapped_feed_mistakes(node, given)) %}
     {% if not found and given.get('snapshot_seq', '') %}
         {% set parts = given.get('sequence') or change_tables._debezium_parts().get(given.connector, []) %}
@@ -140,6 +142,11 @@
 
 {% macro debezium_arrival(spec) %}
     {% do return(change_tables.arrival_of_position(spec.settings.position, {'columns': ['op', 'before', 'after'], 'flattened': change_tables.raw_names_of_columns(spec)}.get(spec.layout, [spec.message_column]))) %}
+{% endmacro %}
+
+
+{% macro debezium_functions(spec) %}
+    {% do return({'staged': ['avro_to_json'] if spec.registry is not none else []}) %}
 {% endmacro %}
 
 
@@ -157,6 +164,8 @@
                 'meaning': "[how events land](feeds/debezium.md#what-lands)",
             },
             'message_column': {'default': 'value', 'type': 'text', 'meaning': "the raw column that has the JSON"},
+            'registry': change_tables.registry_setting(),
+            'waiting_days': change_tables.waiting_days_setting(),
             'table': {'default': none, 'type': 'text', 'meaning': "the table in `source`, if the raw table has other tables' events, too; null: all"},
             'unavailable_values': {
                 'default': [
@@ -177,5 +186,8 @@
         'mistakes': change_tables.debezium_mistakes,
         'arrival': change_tables.debezium_arrival,
         'settings_of_order': ['connector', 'sequence'],
+        'functions': change_tables.debezium_functions,
+        'other_tables': ['registry'],
+        'read_again': change_tables.rows_until_their_schema,
     })) %}
 {% endmacro %}

@@ -379,9 +379,17 @@ where _ct_last._change_op <> 'delete'
 {% endmacro %}
 
 
-{#- What a look asks. Of a log also loads count that it has rejected and that are whole now, since `whole_loads` names them. -#}
+{#-
+    What a look asks. Of a log also loads count that it has rejected and that are whole now, since `whole_loads` names them. And where the last
+    load that it has read was rejected, whole ones after its last change: one can have landed late, and is compared with from now on.
+-#}
 {% macro _lowest_load(spec, condition, arrival, bound) -%}
-{%- set is_wanted = '_ct_of_load.is_read' ~ (' or (_ct_of_load.is_whole and array_contains((select _ct_sequences from rejected_loads), _ct_of_load.seq))' if bound) -%}
+{%- set is_rejected = 'array_contains((select _ct_sequences from rejected_loads), _ct_of_load.seq)' -%}
+{%- set is_wanted = 'is_read' -%}
+{%- if bound -%}
+    {%- set is_late = '(_ct_last_rejected > _ct_last_whole and seq > ' ~ change_tables.text_literal(bound.highest_seq or '') ~ ')' -%}
+    {%- set is_wanted = 'is_read or (is_whole and (_ct_is_rejected or ' ~ is_late ~ '))' -%}
+{%- endif -%}
 {%- set is_base = 'filter (where is_whole and seq < _ct_lowest)' -%}
 with landed as (
 
@@ -413,12 +421,25 @@ rejected_loads as (
 ),
 {%- endif %}
 
+known_loads as (
+
+    select
+        {%- if bound %}
+        {{ is_rejected }} as _ct_is_rejected,
+        max(if({{ is_rejected }}, _ct_of_load.seq, null)) over () as _ct_last_rejected,
+        max(if(_ct_of_load.is_whole and not _ct_of_load.is_read, _ct_of_load.seq, null)) over () as _ct_last_whole,
+        {%- endif %}
+        _ct_of_load.*
+    from loads
+
+),
+
 wanted_loads as (
 
     select
-        _ct_of_load.*,
-        min(if({{ is_wanted }}, _ct_of_load.seq, null)) over () as _ct_lowest
-    from loads
+        *,
+        min(if({{ is_wanted }}, seq, null)) over () as _ct_lowest
+    from known_loads
 
 )
 

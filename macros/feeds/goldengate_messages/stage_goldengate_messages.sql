@@ -18,7 +18,7 @@
     {% set of_operation = 'table string, op_type string, op_ts string, pos string, xid string, csn string, before map<string, string>, after map<string, string>' %}
     {% set ids = [fields.xid, fields.csn] | select | list %}
     {% do return({
-        'message': {'column': spec.message_column, 'type': 'map<string, string>' if of_rows else of_operation, 'envelope': none, 'avro': spec.avro_schema} if in_message else none,
+        'message': {'column': spec.message_column, 'type': 'map<string, string>' if of_rows else of_operation, 'envelope': none, 'avro': spec.avro_schema, 'registry': change_tables.registry_of(spec)} if in_message else none,
         'only': (fields.table ~ ' = ' ~ change_tables.text_literal(spec.settings.table)) if spec.settings.table is not none else none,
         'operation': fields.op_type,
         'operations': spec.operations,
@@ -29,7 +29,7 @@
         'row_before': {'operation': 'message.before', 'operation_columns': 'before'}.get(spec.layout),
         'not_captured': {'flag': '{name}_isMissing'} if spec.images == 'partial' else none,
         'position': spec.position,
-        'bytes_as': 'base64' if spec.avro_schema is none else 'hex',
+        'bytes_as': 'base64' if spec.avro_schema is none and spec.registry is none else 'hex',
     }) %}
 {% endmacro %}
 
@@ -44,6 +44,8 @@
     {% elif schema is not none and given.get('layout', 'operation') not in ['operation', 'row'] %}
         {% do found.append("`avro_schema` reads messages of `layout: operation` or `row`, got " ~ change_tables.shown_value(given.layout)) %}
     {% endif %}
+    {% do found.append("`avro_schema` is for bytes without a prefix: leave out it or `registry`") if schema is not none and given.get('registry') is not none %}
+    {% do found.extend(change_tables.registry_mistakes(node, given, given.get('layout', 'operation'), ['operation', 'row'])) %}
     {% do return(found + change_tables.mapped_feed_mistakes(node, given)) %}
 {% endmacro %}
 
@@ -54,7 +56,7 @@
 
 
 {% macro goldengate_messages_functions(spec) %}
-    {% do return({'staged': ['avro_to_json'] if spec.avro_schema is not none else []}) %}
+    {% do return({'staged': ['avro_to_json'] if spec.avro_schema is not none or spec.registry is not none else []}) %}
 {% endmacro %}
 
 
@@ -69,6 +71,8 @@
             },
             'message_column': {'default': 'value', 'type': 'text', 'meaning': "the raw column that has the JSON"},
             'avro_schema': {'default': none, 'type': 'text', 'meaning': "the schema of [Avro](feeds/goldengate_messages.md#avro)"},
+            'registry': change_tables.registry_setting(),
+            'waiting_days': change_tables.waiting_days_setting(),
             'table': {'default': none, 'type': 'text', 'meaning': "the table as messages name it, if the raw table has others, too; null: all"},
             'operations': {
                 'default': {'I': 'insert', 'U': 'update', 'D': 'delete', 'T': 'truncate'}, 'type': 'mapping',
@@ -84,5 +88,7 @@
         'mistakes': change_tables.goldengate_messages_mistakes,
         'arrival': change_tables.goldengate_messages_arrival,
         'functions': change_tables.goldengate_messages_functions,
+        'other_tables': ['registry'],
+        'read_again': change_tables.rows_until_their_schema,
     })) %}
 {% endmacro %}

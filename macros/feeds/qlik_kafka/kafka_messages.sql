@@ -171,9 +171,9 @@ envelopes as (
         *,
         {%- if has_registry %}
         if(
-            startswith(value, X'00') and length(value) > 5,
+            {{ change_tables.has_registry_prefix('value') }},
             named_struct(
-                'type', 'DT', 'schema_id', concat('registry:', conv(hex(substring(value, 2, 4)), 16, 10)), 'schema', cast(null as string),
+                'type', 'DT', 'schema_id', concat('registry:', {{ change_tables.id_in_prefix('value') }}), 'schema', cast(null as string),
                 'message', substring(value, 6), 'error', cast(null as string)
             ),
             read_avro_envelope(value)
@@ -227,10 +227,10 @@ decoded as (
 
 {#- The steps to the schemas of an entry: of its metadata messages, and of its registry. -#}
 {% macro kafka_schema_steps_of_entry(spec) -%}
-    {%- set metadata, registry = change_tables.find_source(spec.source_name, spec.metadata), change_tables.find_source(spec.source_name, spec.registry) -%}
-    {%- set registry = change_tables.relation_of_node(registry) if spec.registry -%}
-    {%- do change_tables.landed_columns(spec, registry, ['id', 'schema'], "a registry's schemas land with their ids") if registry -%}
-    {{- change_tables.kafka_schema_steps(change_tables.relation_of_node(metadata) if spec.metadata else spec.relation, spec.serialization, registry) -}}
+    {%- set metadata = change_tables.find_source(spec.source_name, spec.metadata) -%}
+    {{- change_tables.kafka_schema_steps(
+        change_tables.relation_of_node(metadata) if spec.metadata else spec.relation, spec.serialization, change_tables.registry_of(spec)
+    ) -}}
 {%- endmacro %}
 
 

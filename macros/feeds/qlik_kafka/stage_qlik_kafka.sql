@@ -497,10 +497,7 @@ from schemas
                 'default': none, 'type': 'text',
                 'meaning': "another entry of this source: the raw table of the metadata messages; null: the entry's own",
             },
-            'registry': {
-                'default': none, 'type': 'text',
-                'meaning': "another entry of this source: the raw table with the [registry's schemas](feeds/qlik_kafka.md#a-schema-registry), by `id` and `schema`. Only with `avro`",
-            },
+            'registry': change_tables.registry_setting(),
             'operations': change_tables.operations_setting(['insert', 'update', 'delete', 'snapshot']),
             'column_names': change_tables.column_names_setting(),
             'images': {'default': 'partial', 'type': 'text', 'values': ['full', 'partial']},

@@ -1,0 +1,135 @@
+{#-
+    Messages in Avro whose schemas a registry has: each begins with a zero byte and the id of its schema in four bytes. The schemas are in a
+    raw table, by `id` and `schema`.
+-#}
+
+{#- Whether bytes begin with the prefix of a registry, as SQL. -#}
+{% macro has_registry_prefix(value) -%}
+startswith({{ value }}, X'00') and length({{ value }}) > 5
+{%- endmacro %}
+
+
+{#- The id in the prefix, as text. -#}
+{% macro id_in_prefix(value) -%}
+conv(hex(substring({{ value }}, 2, 4)), 16, 10)
+{%- endmacro %}
+
+
+{#- The raw table with the schemas of an entry's registry; none where it has no registry. -#}
+{% macro registry_of(spec) %}
+    {% do return(none) if spec.get('registry') is none %}
+    {% set registry = change_tables.relation_of_node(change_tables.find_source(spec.source_name, spec.registry)) %}
+    {% do change_tables.landed_columns(spec, registry, ['id', 'schema'], "a registry's schemas land with their ids") %}
+    {% do return(registry) %}
+{% endmacro %}
+
+
+{#- The setting of formats whose messages can be so. -#}
+{% macro registry_setting() %}
+    {% do return({
+        'default': none, 'type': 'text',
+        'meaning': "of Avro after a registry's prefix, another entry: the raw table with [the schemas](feeds/qlik_kafka.md#a-schema-registry)",
+    }) %}
+{% endmacro %}
+
+
+{#- What is wrong with it in formats that are made of a mapping. -#}
+{% macro registry_mistakes(node, given, layout, layouts) %}
+    {% set found = change_tables.other_entry_mistakes(node, given, 'registry') %}
+    {% if given.get('registry') is not none and layout not in layouts %}
+        {% do found.append("`registry` has the schemas of messages: it needs `layout` " ~ layouts | join(' or ') ~ ", got " ~ change_tables.shown_value(layout)) %}
+    {% endif %}
+    {% do return(found) %}
+{% endmacro %}
+
+
+{#-
+    `read_again` of such formats: a message waits until its schema has landed. Runs that read by positions go back to it after `waiting_days`,
+    with another arrival it blocks.
+-#}
+{% macro rows_until_their_schema(spec) %}
+    {% do return(change_tables.whole_rows()) if spec.registry is none %}
+    {% do return({
+        'waiting': 'true', 'for_good': 'false',
+        'passed': ['schema_missing'] if spec.arrival == 'auto' and spec.settings.position else [],
+        'returning': change_tables._first_rows_with_a_schema,
+    }) %}
+{% endmacro %}
+
+
+{#- The first row of each group that waits for a schema which has landed by now. -#}
+{% macro _first_rows_with_a_schema(spec, quarantine) -%}
+{%- set group = spec.settings.position[:-1] -%}
+{%- set places = [] -%}
+{%- for name in group -%}
+    {%- do places.append('_ct_place[' ~ loop.index0 ~ ']') -%}
+{%- endfor -%}
+with waiting_rows as (
+
+    select
+        split(_raw_id, ':') as _ct_place,
+        regexp_extract(_status_reason, 'schema id \'(.*)\'$', 1) as _ct_schema_id
+    from {{ quarantine }}
+    where {{ change_tables.is_open('waiting') }}
+
+)
+
+select
+    {%- for name in group %}
+    {{ places[loop.index0] }} as {{ change_tables.quoted(name) }},
+    {%- endfor %}
+    cast(min(cast(_ct_place[{{ group | length }}] as bigint)) as string) as {{ change_tables.quoted(spec.settings.position[-1]) }}
+from waiting_rows
+left semi join {{ change_tables.registry_of(spec) }} as registry
+    on waiting_rows._ct_schema_id = cast(try_cast(registry.id as bigint) as string) and registry.`schema` is not null
+group by {{ places | join(', ') }}
+{%- endmacro %}
+
+
+{#- The steps from `landed` to `decoded`, which has each message as a JSON text, else what is wrong with it, which is none. -#}
+{% macro registry_steps(registry, column) -%}
+{%- set value = change_tables.quoted(column) -%}
+registered as (
+
+    select
+        try_cast(id as bigint) as _ct_schema_id,
+        max(`schema`) as _ct_schema
+    from {{ registry }}
+    where `schema` is not null
+    group by 1
+
+),
+
+with_schemas as (
+
+    select /*+ broadcast(registered) */
+        landed.*,
+        {{ change_tables.has_registry_prefix(value) }} as _ct_has_prefix,
+        _ct_schema
+    from landed
+    left join registered
+        on {{ change_tables.has_registry_prefix(value) }} and try_cast({{ change_tables.id_in_prefix(value) }} as bigint) = registered._ct_schema_id
+
+),
+
+read_records as (
+
+    select
+        *,
+        avro_to_json(substring({{ value }}, 6), _ct_schema) as _ct_record
+    from with_schemas
+
+),
+
+decoded as (
+
+    select
+        * except (_ct_record),
+        case
+            when {{ value }} is not null
+                then coalesce(_ct_record['json'], _ct_record['error'], 'the value does not begin with a zero byte and the id of a schema')
+        end as _ct_text
+    from read_records
+
+)
+{%- endmacro %}
