@@ -17,9 +17,11 @@
         'row': change_tables._mapped_row(spec, mapping, mapping.row, 'row'),
         'row_before': change_tables._mapped_row(spec, mapping, mapping.row_before, 'row_before') if mapping.row_before else none,
     } %}
-    {% do change_tables.refuse_entry(spec,
-        "`row` and `row_before` must be alike, got " ~ rows.row.kind ~ " and " ~ rows.row_before.kind
-    ) if rows.row_before and rows.row_before.kind != rows.row.kind %}
+    {% if rows.row_before and rows.row_before.kind != rows.row.kind %}
+        {% do change_tables.refuse_entry(spec,
+            "`row` and `row_before` must be alike, got " ~ rows.row.kind ~ " and " ~ rows.row_before.kind
+        ) %}
+    {% endif %}
     {% set images = {'kind': rows.row.kind, 'written': [], 'two_values': [], 'read': {}, 'read_before': {}, 'columns': {}, 'before': {}} %}
     {% if rows.row.kind == 'texts' %}
         {% do change_tables._images_of_texts(spec, mapping, rows, images) %}
@@ -75,10 +77,12 @@
         {% set fields = change_tables.landed_fields(found.tree, part) if found.tree.kind == 'struct' else [] %}
         {% set found.tree = fields[0].tree if fields else none %}
     {% endfor %}
-    {% do change_tables.refuse_entry(spec,
-        "`" ~ setting ~ "` must name a column of " ~ spec.relation ~ " or a field of one, got '" ~ path ~ "'; its columns: "
-        ~ landed.values() | map(attribute='name') | join(', ')
-    ) if found.tree is none %}
+    {% if found.tree is none %}
+        {% do change_tables.refuse_entry(spec,
+            "`" ~ setting ~ "` must name a column of " ~ spec.relation ~ " or a field of one, got '" ~ path ~ "'; its columns: "
+            ~ landed.values() | map(attribute='name') | join(', ')
+        ) %}
+    {% endif %}
     {% do return(found.tree) %}
 {% endmacro %}
 

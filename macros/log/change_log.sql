@@ -265,10 +265,12 @@
     {% endif %}
     {% set may_be_emptied = not change_tables.is_rebuild() and change_tables.batch_once_cached(view) and not var('change_tables_allow_loss', false) %}
     {% set has_rows = may_be_emptied and change_tables.found_relation(state) is not none and run_query('select 1 from ' ~ state ~ ' where _checkpoint is null or not ' ~ change_tables.is_checkpoint() ~ ' limit 1').rows %}
-    {% do change_tables.refuse_model(
-        state ~ " was built, and was emptied or dropped since by something other than a run: restore it,"
-        ~ " or rebuild the log from " ~ spec.relation ~ " with --full-refresh, which loses what was purged there"
-    ) if may_be_emptied and not has_rows %}
+    {% if may_be_emptied and not has_rows %}
+        {% do change_tables.refuse_model(
+            state ~ " was built, and was emptied or dropped since by something other than a run: restore it,"
+            ~ " or rebuild the log from " ~ spec.relation ~ " with --full-refresh, which loses what was purged there"
+        ) %}
+    {% endif %}
     {% if known and not var('change_tables_allow_loss', false) and run_query('select 1 from (' ~ known | join(' union all ') ~ ') limit 1').rows %}
         {% set row = run_query(
             "with " ~ change_tables.staging_steps(spec)

@@ -110,11 +110,13 @@
     {% set landed = change_tables.landed_columns(spec, spec.relation, [name], "`arrival` must be one of its columns") %}
     {% set type = landed[name | lower].data_type if landed else 'string' %}
     {% set kind = change_tables._arrival_kind(type) %}
-    {% do change_tables.refuse_entry(spec,
-        "`arrival` must be a column of whole numbers, decimals, dates"
-        ~ (" or times where `lookback` is set" if kind == 'text' else ", times or text") ~ ", got '" ~ name ~ "' of type "
-        ~ type
-    ) if kind is none or (kind == 'text' and spec.lookback != 0) %}
+    {% if kind is none or (kind == 'text' and spec.lookback != 0) %}
+        {% do change_tables.refuse_entry(spec,
+            "`arrival` must be a column of whole numbers, decimals, dates"
+            ~ (" or times where `lookback` is set" if kind == 'text' else ", times or text") ~ ", got '" ~ name ~ "' of type "
+            ~ type
+        ) %}
+    {% endif %}
     {% do return({'group': [], 'columns': [name], 'kind': kind, 'type': type}) %}
 {% endmacro %}
 

@@ -26,10 +26,12 @@
         {% for name in numbers if not modules.re.match('(tinyint|smallint|int|bigint|decimal\\(\\d+,\\s*0\\)|void)$', landed[name].data_type) %}
             {% do others.append(name ~ ', which lands as ' ~ landed[name].data_type) %}
         {% endfor %}
-        {% do change_tables.refuse_entry(spec,
-            "columns of " ~ relation ~ " must land as whole numbers (bigint, int or decimal(p,0)): " ~ others | join('; ')
-            ~ "; land them so, or let the entry read a view that casts them"
-        ) if others %}
+        {% if others %}
+            {% do change_tables.refuse_entry(spec,
+                "columns of " ~ relation ~ " must land as whole numbers (bigint, int or decimal(p,0)): " ~ others | join('; ')
+                ~ "; land them so, or let the entry read a view that casts them"
+            ) %}
+        {% endif %}
     {% endif %}
     {% do return(landed) %}
 {% endmacro %}
@@ -70,18 +72,22 @@
             change_tables.landed_tree(column, landed), change_tables.type_tree(column.data_type), column.label or column.name
         ).refused) %}
     {% endfor %}
-    {% do change_tables.refuse_entry(spec,
-        "columns of " ~ relation ~ " must land in types that the declared ones are read from (see docs/landed_types.md): "
-        ~ found | join('; ')
-    ) if found %}
+    {% if found %}
+        {% do change_tables.refuse_entry(spec,
+            "columns of " ~ relation ~ " must land in types that the declared ones are read from (see docs/landed_types.md): "
+            ~ found | join('; ')
+        ) %}
+    {% endif %}
 {% endmacro %}
 
 
 {#- Stops where a raw table lacks columns. -#}
 {% macro refuse_missing_columns(spec, relation, missing, help) %}
-    {% do change_tables.refuse_entry(spec,
-        "the raw table " ~ relation ~ " must have the columns that the spec names, it lacks " ~ missing | join(', ') ~ "; " ~ help
-    ) if missing %}
+    {% if missing %}
+        {% do change_tables.refuse_entry(spec,
+            "the raw table " ~ relation ~ " must have the columns that the spec names, it lacks " ~ missing | join(', ') ~ "; " ~ help
+        ) %}
+    {% endif %}
 {% endmacro %}
 
 

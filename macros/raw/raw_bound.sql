@@ -29,10 +29,12 @@
     {% set rescan = var('change_tables_rescan', false) or change_tables.columns_have_changed(spec, checkpoint) or change_tables._quarantine_is_of_other_rows(spec, checkpoint) %}
     {% set loaded = none if checkpoint is none else checkpoint.snapshot_seq %}
     {% set wanted = spec.snapshot_seq if spec.snapshot else none %}
-    {% do change_tables.refuse_entry(spec,
-        "`snapshot_seq` must not fall below the one that " ~ this ~ " has taken in, '" ~ loaded ~ "', got '" ~ wanted
-        ~ "'; rebuild it with --full-refresh"
-    ) if loaded is not none and wanted is not none and wanted < loaded %}
+    {% if loaded is not none and wanted is not none and wanted < loaded %}
+        {% do change_tables.refuse_entry(spec,
+            "`snapshot_seq` must not fall below the one that " ~ this ~ " has taken in, '" ~ loaded ~ "', got '" ~ wanted
+            ~ "'; rebuild it with --full-refresh"
+        ) %}
+    {% endif %}
     {#- a watermark of another arrival says nothing of this one: everything is read again -#}
     {% set watermark_before = checkpoint.watermark if checkpoint and checkpoint.arrival == change_tables.arrival_in_checkpoint(arrival) else none %}
     {% set watermark = none if rescan else watermark_before %}

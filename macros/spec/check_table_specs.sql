@@ -32,9 +32,11 @@
             {% do mistakes.append("change_tables: model '" ~ node.name ~ "': `tables_schema` must be the name of a schema, got " ~ change_tables.shown_value(schema)) %}
         {% else %}
             {% set owner = owners.setdefault((node.database ~ '.' ~ schema ~ '.' ~ node.alias) | lower, node.name) %}
-            {% do mistakes.append(
-                "change_tables: models '" ~ owner ~ "' and '" ~ node.name ~ "' would write one table, " ~ schema ~ '.' ~ node.alias ~ "__state: give one another alias or `tables_schema`"
-            ) if owner != node.name %}
+            {% if owner != node.name %}
+                {% do mistakes.append(
+                    "change_tables: models '" ~ owner ~ "' and '" ~ node.name ~ "' would write one table, " ~ schema ~ '.' ~ node.alias ~ "__state: give one another alias or `tables_schema`"
+                ) %}
+            {% endif %}
         {% endif %}
     {% endfor %}
     {% do return(mistakes) %}

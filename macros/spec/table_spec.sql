@@ -194,10 +194,12 @@
 -#}
 {% macro table_spec_of_model(node) %}
     {% set entries = change_tables.staged_entries(node) %}
-    {% do exceptions.raise_compiler_error(
-        "change_tables: model '" ~ node.name ~ "' must lead to one model of staged_changes(…) through what it refers to, got "
-        ~ (entries | length) ~ (': ' ~ entries | map(attribute='table') | join(', ') if entries else '')
-    ) if entries | length != 1 %}
+    {% if entries | length != 1 %}
+        {% do exceptions.raise_compiler_error(
+            "change_tables: model '" ~ node.name ~ "' must lead to one model of staged_changes(…) through what it refers to, got "
+            ~ (entries | length) ~ (': ' ~ entries | map(attribute='table') | join(', ') if entries else '')
+        ) %}
+    {% endif %}
     {% do return(change_tables.table_spec(entries[0].source, entries[0].table)) %}
 {% endmacro %}
 
@@ -241,10 +243,12 @@
     {% for unique_id in model.depends_on.nodes if unique_id in graph.nodes and change_tables.staged_entries(graph.nodes[unique_id]) %}
         {% do nodes.append(graph.nodes[unique_id]) %}
     {% endfor %}
-    {% do exceptions.raise_compiler_error(
-        "change_tables: model '" ~ model.name ~ "' must give the macro every model that it refers to, each once, got "
-        ~ (relations | length) ~ " of " ~ (nodes | length)
-    ) if nodes | length != relations | length %}
+    {% if nodes | length != relations | length %}
+        {% do exceptions.raise_compiler_error(
+            "change_tables: model '" ~ model.name ~ "' must give the macro every model that it refers to, each once, got "
+            ~ (relations | length) ~ " of " ~ (nodes | length)
+        ) %}
+    {% endif %}
     {% do return(nodes) %}
 {% endmacro %}
 

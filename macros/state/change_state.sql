@@ -113,9 +113,11 @@
 
 {#- A log that was built with other columns than are declared by now cannot be read as the spec says. -#}
 {% macro refuse_log_of_other_columns(spec, run) %}
-    {% do change_tables.refuse_model(
-        "source '" ~ spec.source_name ~ "." ~ spec.table_name ~ "' has changed since the log that the model follows was built; build that first"
-    ) if run.log_is_outdated %}
+    {% if run.log_is_outdated %}
+        {% do change_tables.refuse_model(
+            "source '" ~ spec.source_name ~ "." ~ spec.table_name ~ "' has changed since the log that the model follows was built; build that first"
+        ) %}
+    {% endif %}
 {% endmacro %}
 
 

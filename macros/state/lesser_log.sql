@@ -15,11 +15,13 @@
         {% set is_set_back = replaced.log == run.checkpoint.log %}
         {% set is_same = replaced.origin == run.checkpoint.origin and not (is_set_back and replaced.batch > run.checkpoint.batch) %}
         {% set lacks = none if is_same else change_tables._what_the_log_lacks(state, run, replaced) %}
-        {% do change_tables.refuse_model(
-            ("its log was set back to an older version: " if is_set_back else "it follows another log than before: ") ~ lacks ~ "; "
-            ~ ("build the log with --vars '{change_tables_rescan: true}'" if is_set_back else "if the log was moved or renamed, move its table as docs/operations.md says")
-            ~ ", or allow the loss with --vars '{change_tables_allow_loss: true}'"
-        ) if lacks %}
+        {% if lacks %}
+            {% do change_tables.refuse_model(
+                ("its log was set back to an older version: " if is_set_back else "it follows another log than before: ") ~ lacks ~ "; "
+                ~ ("build the log with --vars '{change_tables_rescan: true}'" if is_set_back else "if the log was moved or renamed, move its table as docs/operations.md says")
+                ~ ", or allow the loss with --vars '{change_tables_allow_loss: true}'"
+            ) %}
+        {% endif %}
     {% endif %}
 {% endmacro %}
 

@@ -175,14 +175,18 @@
     {% endif %}
     {% for name, value in change_tables.settings_of_order(spec).items() if checkpoint is not none and name in (checkpoint.order or {}) and checkpoint.order[name] != value %}
         {% set keeps_sequences = change_tables.format_of(spec.format).keeps_sequences %}
-        {% do found.append(
-            "`" ~ name ~ "`, by which changes are ordered, is " ~ change_tables.shown_value(value) ~ ", was " ~ change_tables.shown_value(checkpoint.order[name])
-        ) if not (keeps_sequences and keeps_sequences(spec, checkpoint.order, state)) %}
+        {% if not (keeps_sequences and keeps_sequences(spec, checkpoint.order, state)) %}
+            {% do found.append(
+                "`" ~ name ~ "`, by which changes are ordered, is " ~ change_tables.shown_value(value) ~ ", was " ~ change_tables.shown_value(checkpoint.order[name])
+            ) %}
+        {% endif %}
     {% endfor %}
-    {% do change_tables.refuse_model(
-        "source '" ~ spec.source_name ~ "." ~ spec.table_name ~ "' has changed since the model was built: " ~ found | join('; ')
-        ~ "; declare it as it was, or rebuild the log and the models after it with --full-refresh"
-    ) if found %}
+    {% if found %}
+        {% do change_tables.refuse_model(
+            "source '" ~ spec.source_name ~ "." ~ spec.table_name ~ "' has changed since the model was built: " ~ found | join('; ')
+            ~ "; declare it as it was, or rebuild the log and the models after it with --full-refresh"
+        ) %}
+    {% endif %}
 {% endmacro %}
 
 
@@ -203,16 +207,20 @@
     {% for name, type in declared.items() if name in known %}
         {% set reason = change_tables.cannot_become(known[name], type, name in spec.key) %}
         {% set reason = change_tables.cannot_widen(known[name], type) if reason is none else reason %}
-        {% do found.append(
-            ("key column '" if name in spec.key else "column '") ~ name ~ "' is " ~ type ~ ", was " ~ known[name] ~ reason
-        ) if reason is not none %}
+        {% if reason is not none %}
+            {% do found.append(
+                ("key column '" if name in spec.key else "column '") ~ name ~ "' is " ~ type ~ ", was " ~ known[name] ~ reason
+            ) %}
+        {% endif %}
     {% endfor %}
     {% set in_raw = change_tables.columns_in_raw(spec) %}
     {% set order_before = checkpoint.columns | select('in', in_raw) | list %}
     {% set order = in_raw | select('in', order_before) | list %}
-    {% do found.append(
-        "the order of the columns, by which masks count, is " ~ order | join(', ') ~ ", was " ~ order_before | join(', ')
-    ) if order != order_before and change_tables.part_of_format(spec, 'counts_columns') %}
+    {% if order != order_before and change_tables.part_of_format(spec, 'counts_columns') %}
+        {% do found.append(
+            "the order of the columns, by which masks count, is " ~ order | join(', ') ~ ", was " ~ order_before | join(', ')
+        ) %}
+    {% endif %}
     {% do return(found) %}
 {% endmacro %}
 

@@ -165,10 +165,12 @@
 {#- Stops before anything is written when the model's name is taken by a table that it did not make. -#}
 {% macro refuse_foreign_table(view) %}
     {% set existing = change_tables.found_relation(view) %}
-    {% do change_tables.refuse_model(
-        view ~ " is a " ~ existing.type ~ " that this model did not make;"
-        ~ " rename or drop it, or rebuild the model with --full-refresh, which drops it"
-    ) if existing is not none and not existing.is_view and not change_tables.is_rebuild() %}
+    {% if existing is not none and not existing.is_view and not change_tables.is_rebuild() %}
+        {% do change_tables.refuse_model(
+            view ~ " is a " ~ existing.type ~ " that this model did not make;"
+            ~ " rename or drop it, or rebuild the model with --full-refresh, which drops it"
+        ) %}
+    {% endif %}
 {% endmacro %}
 
 

@@ -260,10 +260,12 @@ when not matched then insert (key_hash, until_seq, salt, forgotten_at, forgotten
         ).rows %}
             {% do shown.append(row[0]) %}
         {% endfor %}
-        {% do change_tables.refuse_command(
-            'forget', 'rows of ' ~ name ~ ' that live are under keys that moves connect with these: ' ~ shown[:5] | join(', ') ~ (' and more' if shown | length > 5)
-            ~ '. Name them with --key too, or delete them at the source first, if they are to go; else this cannot be undone'
-        ) if shown %}
+        {% if shown %}
+            {% do change_tables.refuse_command(
+                'forget', 'rows of ' ~ name ~ ' that live are under keys that moves connect with these: ' ~ shown[:5] | join(', ') ~ (' and more' if shown | length > 5)
+                ~ '. Name them with --key too, or delete them at the source first, if they are to go; else this cannot be undone'
+            ) %}
+        {% endif %}
     {% endif %}
 {% endmacro %}
 

@@ -335,9 +335,11 @@ answered as (
         {% if column.meta.multi_valued and (column.name in given.key or column.name in (given.get('track') or [])) %}
             {% do found.append("`key` and `track` must name columns of the state, got the multi-valued '" ~ column.name ~ "'") %}
         {% endif %}
-        {% do found.append(
-            "`columns`: `multi_valued` of '" ~ column.name ~ "' must be true or false, got " ~ change_tables.shown_value(column.meta.multi_valued)
-        ) if column.meta.multi_valued is defined and column.meta.multi_valued is not boolean %}
+        {% if column.meta.multi_valued is defined and column.meta.multi_valued is not boolean %}
+            {% do found.append(
+                "`columns`: `multi_valued` of '" ~ column.name ~ "' must be true or false, got " ~ change_tables.shown_value(column.meta.multi_valued)
+            ) %}
+        {% endif %}
     {% endfor %}
     {% do return(found) %}
 {% endmacro %}
