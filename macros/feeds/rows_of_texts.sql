@@ -124,10 +124,11 @@
     {%- elif spec.settings.column_names == 'exact' -%}
         transform({{ names }}, name -> coalesce({{ change_tables.map_of_texts(today) }}[name], name))
     {%- else -%}
-        {%- set declared_as = change_tables.map_of_texts(dict(
-            zip(spec.column_names | map('lower'), spec.column_names), **dict(zip(today.keys() | map('lower'), today.values()))
-        )) -%}
-        array_compact(transform({{ names }}, name -> {{ declared_as }}[lower(name)]))
+        {%- set declared_as = change_tables.names_by_lower_case(spec.column_names) -%}
+        {%- for name, name_of_today in today.items() -%}
+            {%- do declared_as.update({name | lower: name_of_today}) -%}
+        {%- endfor -%}
+        array_compact(transform({{ names }}, name -> {{ change_tables.map_of_texts(declared_as) }}[lower(name)]))
     {%- endif -%}
 {%- endmacro %}
 

@@ -105,7 +105,13 @@ where _ct_is_change or _ct_quarantine_id is not null
     {% do change_tables.refuse_changed_columns(spec, checkpoint, change_tables.state_relation(this)) %}
     {% set spec = change_tables.spec_in_version(spec, checkpoint) %}
     {% set bound = change_tables.raw_bound(spec, checkpoint) %}
-    {% set kind = 'first' if checkpoint is none else 'everything' if bound.predicate is none else 'nothing new' if bound.has_no_news else 'since' %}
+    {% if checkpoint is none %}
+        {% set kind = 'first' %}
+    {% elif bound.predicate is none %}
+        {% set kind = 'everything' %}
+    {% else %}
+        {% set kind = 'nothing new' if bound.has_no_news else 'since' %}
+    {% endif %}
     {% set run = dict(
         change_tables.share_rows(spec, bound, kind), checkpoint_before=checkpoint, checkpoints=found.number or 0,
         rereads=change_tables.rereads_quarantined_rows(spec, checkpoint, bound.is_late), renaming=renaming

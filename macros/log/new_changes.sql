@@ -84,52 +84,9 @@
     rows   the batch of `run`, or without a run, what its changes have come to with those of the log
 -#}
 {% macro _summary_of_changes(spec, rows, run=none) -%}
-{%- set retracts = change_tables.retracts_changes(spec) -%}
-{%- set is_compared = not run or run.kind == 'everything' -%}
 {%- set reads_on = run and run.kind == 'since' -%}
-{%- set commits = change_tables.part_of_format(spec, 'commits') if run else none -%}
-{%- set of_changes = ' filter (where _ct_is_change)' -%}
-{%- set totals = {
-    'changes': ['sum', 'count_if(_ct_is_change)'],
-    'lowest_seq': ['min', 'min(_change_seq)' ~ of_changes],
-    'highest_seq': ['max', 'max(_change_seq)' ~ of_changes],
-    'first_changed_at': ['min', 'unix_micros(min(_changed_at)' ~ of_changes ~ ')'],
-    'last_changed_at': ['max', 'unix_micros(max(_changed_at)' ~ of_changes ~ ')'],
-} -%}
-{%- set verdict = {
-    'report': "case when _ct_is_change then substring_index(_report, ':', 1) end",
-    'conflicts': 'count_if(_ct_is_change and _is_conflicting)',
-} -%}
-{%- if is_compared -%}
-    {%- do totals.update({
-        'revised': ['sum', 'count_if(_ct_is_change and _ct_is_revision)'],
-        'retracted_keys': ['sum', 'count(_ct_retracted_keys)' ~ of_changes],
-    }) -%}
-    {%- do totals.update({'retracted': ['sum', 'count_if(_ct_is_change and _ct_retracts_logged)']}) if retracts -%}
-{%- elif reads_on and retracts -%}
-    {%- set landed = ' filter (where _ct_is_change or _ct_is_retraction)' -%}
-    {%- do totals.update({
-        'retractions': ['sum', 'count_if(_ct_is_retraction)'],
-        'lowest_landed': ['min', 'min(_change_seq)' ~ landed],
-        'highest_landed': ['max', 'max(_change_seq)' ~ landed],
-    }) -%}
-{%- endif -%}
-{%- if run -%}
-    {%- do totals.update({
-        'moves': ['sum', 'count(_key_before)' ~ of_changes],
-        'truncate_seq': ['max', "max(_change_seq) filter (where _ct_is_change and _change_op = 'truncate')"],
-    }) -%}
-    {%- do verdict.update({
-        'status': '_status' if reads_on else 'case when _ct_quarantine_id is not null then _status end',
-        'code': "substring_index(_status_reason, ':', 1)",
-        'raw_rows': 'count(_raw_id)' if change_tables.format_of(spec.format).read_with else 'count(*)', 'quarantined_rows': 'count(_ct_quarantine_id)',
-    }) -%}
-{%- endif -%}
-{%- do verdict.update({
-    'commit_group': 'case when _ct_is_change then ' ~ commits.group ~ ' end',
-    'lowest_commit': 'min(' ~ commits.number ~ ')' ~ of_changes,
-    'highest_commit': 'max(' ~ commits.number ~ ')' ~ of_changes,
-}) if commits -%}
+{%- set verdict = change_tables._columns_of_verdicts(spec, run) -%}
+{%- set totals = change_tables._totals_of_changes(spec, run) -%}
 {%- set passed = change_tables.rows_to_pass(spec, run, '_ct_quarantine_id') if reads_on else '' -%}
 {%- set waiting_group = change_tables.fields_of_group('_ct_waiting_since', run.arrival) if reads_on else [] -%}
 with summarized as (
@@ -166,6 +123,70 @@ select
     to_json(collect_list(struct({{ verdict | join(', ') }}, changes))) as verdicts
 from summarized
 {%- endmacro %}
+
+
+{#- What a row of verdicts has: name -> SQL over the batch. -#}
+{% macro _columns_of_verdicts(spec, run) %}
+    {% set columns = {
+        'report': "case when _ct_is_change then substring_index(_report, ':', 1) end",
+        'conflicts': 'count_if(_ct_is_change and _is_conflicting)',
+    } %}
+    {% do return(columns) if not run %}
+    {% do columns.update({
+        'status': '_status' if run.kind == 'since' else 'case when _ct_quarantine_id is not null then _status end',
+        'code': "substring_index(_status_reason, ':', 1)",
+        'raw_rows': 'count(_raw_id)' if change_tables.format_of(spec.format).read_with else 'count(*)',
+        'quarantined_rows': 'count(_ct_quarantine_id)',
+    }) %}
+    {% set commits = change_tables.part_of_format(spec, 'commits') %}
+    {% if commits %}
+        {% do columns.update({
+            'commit_group': 'case when _ct_is_change then ' ~ commits.group ~ ' end',
+            'lowest_commit': 'min(' ~ commits.number ~ ') filter (where _ct_is_change)',
+            'highest_commit': 'max(' ~ commits.number ~ ') filter (where _ct_is_change)',
+        }) %}
+    {% endif %}
+    {% do return(columns) %}
+{% endmacro %}
+
+
+{#- What the summary has of all changes: name -> how the values of the verdicts are put together, and SQL for those. -#}
+{% macro _totals_of_changes(spec, run) %}
+    {% set retracts = change_tables.retracts_changes(spec) %}
+    {% set of_changes = ' filter (where _ct_is_change)' %}
+    {% set totals = {
+        'changes': ['sum', 'count_if(_ct_is_change)'],
+        'lowest_seq': ['min', 'min(_change_seq)' ~ of_changes],
+        'highest_seq': ['max', 'max(_change_seq)' ~ of_changes],
+        'first_changed_at': ['min', 'unix_micros(min(_changed_at)' ~ of_changes ~ ')'],
+        'last_changed_at': ['max', 'unix_micros(max(_changed_at)' ~ of_changes ~ ')'],
+    } %}
+    {% set is_compared = not run or run.kind == 'everything' %}
+    {% if is_compared %}
+        {% do totals.update({
+            'revised': ['sum', 'count_if(_ct_is_change and _ct_is_revision)'],
+            'retracted_keys': ['sum', 'count(_ct_retracted_keys)' ~ of_changes],
+        }) %}
+    {% endif %}
+    {% if is_compared and retracts %}
+        {% do totals.update({'retracted': ['sum', 'count_if(_ct_is_change and _ct_retracts_logged)']}) %}
+    {% endif %}
+    {% if retracts and run and run.kind == 'since' %}
+        {% set landed = ' filter (where _ct_is_change or _ct_is_retraction)' %}
+        {% do totals.update({
+            'retractions': ['sum', 'count_if(_ct_is_retraction)'],
+            'lowest_landed': ['min', 'min(_change_seq)' ~ landed],
+            'highest_landed': ['max', 'max(_change_seq)' ~ landed],
+        }) %}
+    {% endif %}
+    {% if run %}
+        {% do totals.update({
+            'moves': ['sum', 'count(_key_before)' ~ of_changes],
+            'truncate_seq': ['max', "max(_change_seq) filter (where _ct_is_change and _change_op = 'truncate')"],
+        }) %}
+    {% endif %}
+    {% do return(totals) %}
+{% endmacro %}
 
 
 {#- What the reduction says of each change besides its columns: see `reduction_steps`. -#}

@@ -38,15 +38,21 @@
 
 {#- Their types: name -> type. -#}
 {% macro contract_column_types() %}
-    {% set columns = change_tables._contract_columns() %}
-    {% do return(dict(zip(columns, columns.values() | map('first')))) %}
+    {% set types = {} %}
+    {% for name, column in change_tables._contract_columns().items() %}
+        {% do types.update({name: column[0]}) %}
+    {% endfor %}
+    {% do return(types) %}
 {% endmacro %}
 
 
 {#- The descriptions of those that have one: name -> text. -#}
 {% macro contract_column_descriptions() %}
-    {% set described = change_tables._contract_columns().items() | selectattr('1.1', 'defined') | list %}
-    {% do return(dict(zip(described | map(attribute=0), described | map(attribute='1.1')))) %}
+    {% set descriptions = {} %}
+    {% for name, column in change_tables._contract_columns().items() if column | length > 1 %}
+        {% do descriptions.update({name: column[1]}) %}
+    {% endfor %}
+    {% do return(descriptions) %}
 {% endmacro %}
 
 
@@ -113,13 +119,21 @@
 
 {#- The key of a row as one text, the same for the same key only. `of`: the alias of the row. -#}
 {% macro key_text(spec, of=none) -%}
-    {{- change_tables.text_of_key(spec, dict(zip(spec.key, change_tables.each(spec.key, (of ~ '.' if of else '') ~ '{name}')))) -}}
+    {%- set values = {} -%}
+    {%- for name in spec.key -%}
+        {%- do values.update({name: (of ~ '.' if of else '') ~ change_tables.quoted(name)}) -%}
+    {%- endfor -%}
+    {{- change_tables.text_of_key(spec, values) -}}
 {%- endmacro %}
 
 
 {#- The same of the key before. Where there is none, it is that of no key. -#}
 {% macro key_before_text(spec, of=none) -%}
-    {{- change_tables.text_of_key(spec, dict(zip(spec.key, change_tables.each(spec.key, (of ~ '.' if of else '') ~ '_key_before[{text}]')))) -}}
+    {%- set values = {} -%}
+    {%- for name in spec.key -%}
+        {%- do values.update({name: (of ~ '.' if of else '') ~ '_key_before[' ~ change_tables.text_literal(name) ~ ']'}) -%}
+    {%- endfor -%}
+    {{- change_tables.text_of_key(spec, values) -}}
 {%- endmacro %}
 
 

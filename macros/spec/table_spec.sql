@@ -31,7 +31,11 @@
     {% set mistakes = change_tables.table_spec_mistakes(node) %}
     {% do exceptions.raise_compiler_error(mistakes | join('\n')) if mistakes %}
     {% set settings = change_tables.format_settings(node.config.meta.change_table.format) %}
-    {% set given = dict(zip(settings, settings.values() | map(attribute='default')), **node.config.meta.change_table) %}
+    {% set given = {} %}
+    {% for name, setting in settings.items() %}
+        {% do given.update({name: setting.default}) %}
+    {% endfor %}
+    {% do given.update(node.config.meta.change_table) %}
     {% set declared = change_tables.declared_columns(node) %}
     {% set multi_valued_of_format = change_tables.format_of(given.format).multi_valued %}
     {% set multi_valued = multi_valued_of_format(declared) if multi_valued_of_format else [] %}

@@ -91,8 +91,14 @@ kept_rows as (
 
 select
     {%- for name in change_tables.state_columns(spec, keeps_deleted=true) %}
-    {%- set value = '_ct_last_row[' ~ change_tables.text_literal(name) ~ '] as ' ~ change_tables.quoted(name) %}
-    {{ '_ct_last_row is not null as _has_row' if name == '_has_row' else value if name in spec.column_names and name not in spec.key else change_tables.quoted(name) }}{{ ',' if not loop.last }}
+    {% if name == '_has_row' -%}
+    _ct_last_row is not null as _has_row
+    {%- elif name in spec.column_names and name not in spec.key -%}
+    _ct_last_row[{{ change_tables.text_literal(name) }}] as {{ change_tables.quoted(name) }}
+    {%- else -%}
+    {{ change_tables.quoted(name) }}
+    {%- endif -%}
+    {{ ',' if not loop.last }}
     {%- endfor %}
 from kept_rows
 where _ct_next_seq is null{{ ' and not _ct_is_base' if spec.images == 'full' }}

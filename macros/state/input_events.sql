@@ -130,10 +130,10 @@ base_events as (
 -#}
 {% macro _late_event_steps(spec, run, columns) -%}
 {%- set only_at_entered = spec.images == 'full' and not (run.history or run.keeps_deleted) -%}
-{%- set is_late = ('_ct_is_entered' if run.moves else 'false') if only_at_entered else 'true' -%}
-{%- set ended = (is_late ~ ' and ' if only_at_entered else '') ~ ('greatest(_change_seq, _ct_end_seq)' if run.moves else '_change_seq')
-    ~ ' >= (select min(_change_seq) from new_resets)' -%}
+{%- set entered = '_ct_is_entered' if run.moves else 'false' -%}
 {%- set last_seq = 'greatest(_ct_base_seq, _ct_end_seq)' if run.moves else '_ct_base_seq' -%}
+{%- set ended_seq = 'greatest(_change_seq, _ct_end_seq)' if run.moves else '_change_seq' -%}
+{%- set ended = ended_seq ~ ' >= (select min(_change_seq) from new_resets)' -%}
 {%- set of_key = 'over (partition by ' ~ change_tables.column_list(spec.key, 'events_and_bases') ~ ')' -%}
 events_by_key as (
 
@@ -159,12 +159,18 @@ input_events as (
         {{ columns }},
         coalesce(
             case
-                when _ct_is_base then {{ ended if run.has_resets and not run.in_time else 'false' }}
-                {%- if only_at_entered %}
-                when _change_seq = _ct_base_seq then true
+                {%- if not run.has_resets or run.in_time %}
+                when _ct_is_base then false
+                {%- else %}
+                when _ct_is_base then {{ entered ~ ' and ' if only_at_entered }}{{ ended }}
                 {%- endif %}
-                {%- if is_late != 'false' %}
-                when _change_seq <= {{ last_seq }} then {{ is_late }}
+                {%- if not only_at_entered %}
+                when _change_seq <= {{ last_seq }} then true
+                {%- else %}
+                when _change_seq = _ct_base_seq then true
+                {%- if run.moves %}
+                when _change_seq <= {{ last_seq }} then _ct_is_entered
+                {%- endif %}
                 {%- endif %}
                 {%- if run.moves %}
                 when _transaction_id = _ct_base_transaction then _ct_is_entered

@@ -43,7 +43,8 @@
 -#}
 {% macro renaming(spec, checkpoint) %}
     {% do return(none) if not spec.renamed or checkpoint is none %}
-    {% set known, names = dict(zip(checkpoint.columns | map('lower'), checkpoint.columns)), {} %}
+    {% set known = change_tables.names_by_lower_case(checkpoint.columns) %}
+    {% set names = {} %}
     {% for name in spec.renamed %}
         {% set there = change_tables.landing_names(spec, name) | map('lower') | select('in', known) | list %}
         {#- a table that has two of them does not follow: see `_changes_that_do_not_follow` -#}
@@ -193,7 +194,7 @@
 {% macro _changes_that_do_not_follow(spec, checkpoint, state) %}
     {% set found = [] %}
     {% set declared = change_tables.column_types(spec) %}
-    {% set spelt = dict(zip(declared | map('lower'), declared)) %}
+    {% set spelt = change_tables.names_by_lower_case(declared) %}
     {% for name in checkpoint.columns if name not in declared %}
         {% if name | lower in spelt %}
             {% do found.append("column '" ~ spelt[name | lower] ~ "' was spelt '" ~ name ~ "'") %}
@@ -291,7 +292,8 @@
 {#- How long a text may be: none where the type is no text. -#}
 {% macro _text_length(type) %}
     {% set limited = modules.re.match('^(?:var)?char\\((\\d+)\\)$', type) %}
-    {% do return((limited.group(1) | int) if limited else (2147483647 if type == 'string' else none)) %}
+    {% do return(limited.group(1) | int) if limited %}
+    {% do return(2147483647 if type == 'string' else none) %}
 {% endmacro %}
 
 

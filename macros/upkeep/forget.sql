@@ -118,13 +118,18 @@
 {% macro _typed_key_value(column, value) %}
     {% set type = change_tables.stored_type(column.data_type) %}
     {% set kind = change_tables.type_tree(type).kind %}
-    {% set is_text = kind in ['string', 'binary', 'date', 'timestamp', 'timestamp_ntz'] %}
-    {% set is_right = (value is string) if is_text else (value is boolean) if kind == 'boolean' else (value is string or (value is number and value is not boolean)) %}
+    {% if kind in ['string', 'binary', 'date', 'timestamp', 'timestamp_ntz'] %}
+        {% set wanted, is_right = 'a text', value is string %}
+    {% elif kind == 'boolean' %}
+        {% set wanted, is_right = 'true or false', value is boolean %}
+    {% else %}
+        {% set wanted, is_right = 'a number', value is string or (value is number and value is not boolean) %}
+    {% endif %}
     {% if kind in ['array', 'map', 'struct', 'variant', 'other'] %}
         {% do change_tables.refuse_command('forget', 'column ' ~ column.name ~ ' is ' ~ type ~ ', and no such key can be named') %}
     {% elif value is not none and not is_right %}
         {% do change_tables.refuse_command(
-            'forget', 'column ' ~ column.name ~ ' is ' ~ type ~ ', so its value must be ' ~ ('a text' if is_text else 'true or false' if kind == 'boolean' else 'a number') ~ ' in the JSON'
+            'forget', 'column ' ~ column.name ~ ' is ' ~ type ~ ', so its value must be ' ~ wanted ~ ' in the JSON'
         ) %}
     {% endif %}
     {% set literal = 'null' if value is none else change_tables.text_literal(value | string) %}

@@ -12,8 +12,10 @@
     keep_data   leave the relations, and delete the rows of the table of runs alone
 -#}
 {% macro remove_tables(models, keep_data=false, dry_run=false) %}
-    {% set found = graph.nodes.values() | selectattr('resource_type', 'eq', 'model') | list %}
-    {% set nodes = dict(zip(found | map(attribute='name') | map('lower'), found)) %}
+    {% set nodes = {} %}
+    {% for node in graph.nodes.values() if node.resource_type == 'model' %}
+        {% do nodes.update({node.name | lower: node}) %}
+    {% endfor %}
     {% for name in models if name in nodes %}
         {% set relation = change_tables.relation_of_node(nodes[name]) %}
         {% do change_tables._drop_relations_of(relation, nodes[name], dry_run) if not keep_data %}

@@ -182,11 +182,14 @@ judged as (
     {%- set misfit = change_tables.misfit(spec, [column.name], landed) -%}
     {%- do misfits.update({column.name: misfit}) if misfit != change_tables.misfit(spec, [], landed) -%}
     {%- set value = change_tables.landed_value(column.name, landed) -%}
-    {%- do forbidden.update({column.name:
-        'case when ' ~ value ~ ' rlike ' ~ change_tables.xml_forbidden_characters()
-        ~ " then concat('column ', " ~ change_tables.text_literal(column.name) ~ ", ': character ', "
-        ~ change_tables._place_of_forbidden_character(value) ~ ", ' is not allowed in XML') end"
-    }) if modules.re.match('string|varchar|char', column.data_type | lower) and not landed.get(column.name | lower, {}).is_absent -%}
+    {%- set is_text = modules.re.match('string|varchar|char', column.data_type | lower) -%}
+    {%- if is_text and not landed.get(column.name | lower, {}).is_absent -%}
+        {%- do forbidden.update({column.name:
+            'case when ' ~ value ~ ' rlike ' ~ change_tables.xml_forbidden_characters()
+            ~ " then concat('column ', " ~ change_tables.text_literal(column.name) ~ ", ': character ', "
+            ~ change_tables._place_of_forbidden_character(value) ~ ", ' is not allowed in XML') end"
+        }) -%}
+    {%- endif -%}
 {%- endfor -%}
 {%- set order = '_ct_event_time, _ct_record_id' if spec.future_events else '_ct_record_id' -%}
 {%- set event = 'struct(_ct_event_time, _ct_record_id)' if spec.future_events else 'struct(_ct_record_id, _ct_event_time)' -%}
