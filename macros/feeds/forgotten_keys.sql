@@ -25,7 +25,7 @@
 
 {#- Stops a log that has forgotten keys where their table is not to be seen: what it keeps out would come in again. -#}
 {% macro refuse_lost_door(spec, checkpoint) %}
-    {% if (checkpoint or {}).forgets and not change_tables.has_forgotten_keys(spec) %}
+    {% if checkpoint and checkpoint.forgets and not change_tables.has_forgotten_keys(spec) %}
         {% do change_tables.refuse_model(
             change_tables.forgotten_keys(spec) ~ ", which keeps forgotten keys out of the log, is not to be seen: run again."
             ~ " If it is gone, restore it, or name the keys to change-tables forget once more, before the log is built"

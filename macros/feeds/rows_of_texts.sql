@@ -152,7 +152,7 @@
     {%- set exact = spec.settings.column_names == 'exact' -%}
     {%- do return(in_other_case) if exact and not spec.renamed -%}
         case
-            {%- for name in spec.renamed or {} %}
+            {%- for name in spec.renamed %}
             {%- for row in ['_ct_row', '_ct_row_before'] %}
             when {{ change_tables._has_two_texts(spec, name, row) }}
                 then concat({{ change_tables.text_literal('value_does_not_fit: ' ~ change_tables.said_of_two_values(name, change_tables.landing_names(spec, name))) }}, array_join({{ change_tables._texts_of_column(spec, name, row) }}, ', '))

@@ -86,7 +86,7 @@
     {% else %}
         {% do change_tables.ensure_quarantine(quarantine) %}
     {% endif %}
-    {% set checkpoint = change_tables._use_deletion_vectors_if_large(state, run, checkpoint) if found.quarantined_rows > 0 else checkpoint %}
+    {% set checkpoint = change_tables._use_deletion_vectors_if_large(state, checkpoint) if found.quarantined_rows > 0 else checkpoint %}
     {% set facts = change_tables.facts_of_log(spec, run, found, reached) %}
     {% set checkpoint = dict(checkpoint, facts=facts) %}
     {% call statement('checkpoint') %}
@@ -185,7 +185,7 @@
     {% set state = change_tables.state_relation(this) %}
     {#- an insert costs far less than a merge, but to read many checkpoints costs, too: the next merge removes them -#}
     {% set adds_only = change_tables.inserts_are_guarded() and found.changes > 0 and found.revised == 0 and run.checkpoints < 30 %}
-    {% set checkpoint = checkpoint if adds_only else change_tables._use_deletion_vectors_if_large(state, run, checkpoint) %}
+    {% set checkpoint = checkpoint if adds_only else change_tables._use_deletion_vectors_if_large(state, checkpoint) %}
     {% if found.has_quarantine_news %}
         {% call statement('quarantined') %}
             {{ change_tables.merge_into_quarantine(state, change_tables.quarantine_relation(this), batch, run) }}
@@ -208,8 +208,8 @@
     The checkpoint of a run that changes rows of the log: a large one uses deletion vectors from now on (see
     `use_deletion_vectors_if_large`).
 -#}
-{% macro _use_deletion_vectors_if_large(state, run, checkpoint) %}
-    {% do return(checkpoint) if checkpoint.changes < change_tables.rows_of_large_table() or (run.checkpoint_before or {}).uses_deletion_vectors %}
+{% macro _use_deletion_vectors_if_large(state, checkpoint) %}
+    {% do return(checkpoint) if checkpoint.changes < change_tables.rows_of_large_table() or checkpoint.uses_deletion_vectors %}
     {% do change_tables.use_deletion_vectors_if_large(state, checkpoint.changes) %}
     {% do return(dict(checkpoint, uses_deletion_vectors=true)) %}
 {% endmacro %}
@@ -220,7 +220,8 @@
     A first build that is stopped here has no checkpoint yet, and counts as never built.
 -#}
 {% macro _refuse_moves_that_reports_cannot_follow(spec, run, found) %}
-    {% if found.moves and not (run.checkpoint_before or {}).moves and spec.images == 'partial' and spec.orphans == 'report' %}
+    {% set has_moved = run.checkpoint_before is not none and run.checkpoint_before.moves %}
+    {% if found.moves and not has_moved and spec.images == 'partial' and spec.orphans == 'report' %}
         {% do change_tables.refuse_moves_without_functions(spec) %}
     {% endif %}
 {% endmacro %}

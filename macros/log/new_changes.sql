@@ -31,7 +31,7 @@
     {% endfor %}
     {% do quarantined.update({'waiting_since': change_tables.batch_id()}) if quarantined.waiting > 0 %}
     {#- the order of commits is that of their texts: a commit above all that the log has is not among them, whatever it means -#}
-    {% set commits_before = (run.checkpoint_before or {}).commits %}
+    {% set commits_before = (run.checkpoint_before or change_tables.checkpoint_of_unbuilt_log()).commits %}
     {% set highest, repeating = {}, [] %}
     {% for verdict in verdicts if verdict.get('highest_commit') %}
         {% do highest.update({verdict.commit_group: [highest.get(verdict.commit_group, ''), verdict.highest_commit] | max(case_sensitive=true)}) %}

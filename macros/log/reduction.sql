@@ -360,7 +360,7 @@ and not (_ct_logged['_schema_version'] < {{ spec.added.values() | max }} and _pr
 {% macro _version_of_logged(spec) %}
     {% set version = namespace(sql='') %}
     {#- masks of before are read by the places of then, so a change that has some stays one of then -#}
-    {% set blocked = spec.added.values() | list + ((spec.absent or {}).values() | list if change_tables.part_of_format(spec, 'counts_columns') else []) %}
+    {% set blocked = spec.added.values() | list + (spec.absent.values() | list if change_tables.part_of_format(spec, 'counts_columns') else []) %}
     {% for number in range(1, spec.schema_version + 1) if spec.renamed_in and number not in blocked %}
         {% set before = version.sql or 'logged._schema_version' %}
         {% set conditions = [before ~ ' = ' ~ (number - 1)] %}
@@ -381,7 +381,7 @@ and not (_ct_logged['_schema_version'] < {{ spec.added.values() | max }} and _pr
     {% set found = [] %}
     {% for column in columns %}
         {#- which columns a delivery has is said of the columns of its schema version -#}
-        {% set of_column = [spec.added.get(column.name, 0), (spec.renamed_in or {}).get(column.name, 0)] | max %}
+        {% set of_column = [spec.added.get(column.name, 0), spec.renamed_in.get(column.name, 0)] | max %}
         {% set version = spec.schema_version if column.name == '_present_columns' else of_column %}
         {% set name = change_tables.quoted(column.name) %}
         {% do found.append(dict(column, value="if(_ct_logged['_schema_version'] < " ~ version ~ ', null, ' ~ name ~ ')' if version > 0 else name)) %}

@@ -85,7 +85,7 @@
 {#- Whether rows are in quarantine that the raw table has otherwise now: it has lost a column, and they are known by what landed. -#}
 {% macro _quarantine_is_of_other_rows(spec, checkpoint) %}
     {% do return(false) if checkpoint is none or checkpoint.quarantined.rejected + checkpoint.quarantined.waiting == 0 %}
-    {% do return((spec.absent or {}) | reject('in', checkpoint.absent or {}) | list | length > 0) %}
+    {% do return(spec.absent | reject('in', checkpoint.absent) | list | length > 0) %}
 {% endmacro %}
 
 
@@ -103,7 +103,7 @@
 
 {#- Whether a log has rows that have waited for so long. -#}
 {% macro may_pass_waiting(spec, checkpoint) %}
-    {% set since = (checkpoint or {}).get('quarantined', {}).get('waiting_since') %}
+    {% set since = checkpoint.quarantined.waiting_since if checkpoint else none %}
     {% do return(since is not none and change_tables.read_again(spec).passed != [] and since < change_tables.batch_once_waited(spec)) %}
 {% endmacro %}
 

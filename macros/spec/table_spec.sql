@@ -84,14 +84,14 @@
 
 {#- The names under which a column can land: its own, and those that it had before, the latest one first. -#}
 {% macro landing_names(spec, name) %}
-    {% do return([name] + (spec.renamed or {}).get(name, [])) %}
+    {% do return([name] + spec.renamed.get(name, [])) %}
 {% endmacro %}
 
 
 {#- Every such name -> that of its column. The last one of a column is the first that it had. -#}
 {% macro names_of_today(spec) %}
     {% set names = {} %}
-    {% for name, others in (spec.renamed or {}).items() %}
+    {% for name, others in spec.renamed.items() %}
         {% for other in others %}
             {% do names.update({other: name}) %}
         {% endfor %}

@@ -25,7 +25,7 @@
     {#- the highest `_batch_id` in the table of the model that asks; none where it has no row -#}
     {%- do change_tables._refuse_missing_columns(['_batch_id'], "it says what the model has taken in") if is_incremental() -%}
     {%- set taken_in = run_query('select max(_batch_id) as taken_in from ' ~ this).rows[0][0] if is_incremental() else none -%}
-    {%- set keeps_deleted = checkpoint.deletes == 'keep' -%}
+    {%- set keeps_deleted = checkpoint.keeps_deleted -%}
 select
     {%- for name in names %}
         {%- set value = change_tables.quoted(name) %}

@@ -6,7 +6,7 @@
     checkpoint             the checkpoint that it leaves: `storage_version`, `key` and `columns` as a log's has them, `log`, `batch`,
                            `origin`, `reset_seq` and `loads` of the log's, `log_changes`: how many it holds, and `counted`: how many
                            changes that had when the rows of the state were last counted; `built` and `written`: the runs that built the
-                           state whole and that wrote it last; `deletes: keep` where the rows of ended keys are kept
+                           state whole and that wrote it last; `keeps_deleted` as below
     replaced               by `state_run`: the checkpoint that a first run finds and replaces; none: there is none, or it is a full refresh
     log                    by `state_run`: the table of the log
     renaming               by `state_run`: what the state has under names of before, as `renaming` has it
@@ -50,18 +50,19 @@
     {% do return({
         'kind': kind,
         'checkpoint_before': checkpoint_before,
-        'checkpoint': dict({'deletes': 'keep'} if keeps_deleted else {}, **{
+        'checkpoint': {
             'storage_version': change_tables.storage_version(), 'log': log_checkpoint.log, 'origin': log_checkpoint.origin,
             'batch': log_checkpoint.batch, 'log_changes': log_checkpoint.held_changes, 'reset_seq': log_checkpoint.reset_seq, 'loads': log_checkpoint.loads,
             'key': spec.key, 'columns': types, 'counted': changes if is_to_be_counted else counted,
             'built': change_tables.batch_id() if checkpoint_before is none else checkpoint_before.built, 'written': change_tables.batch_id(),
-        }),
+            'keeps_deleted': keeps_deleted,
+        },
         'history': history,
         'folds': folds,
         'keeps_deleted': keeps_deleted,
         'moves': log_checkpoint.moves,
         'exchanges': exchanges,
-        'load_times': log_checkpoint.load_times or {},
+        'load_times': log_checkpoint.load_times,
         'has_resets': log_checkpoint.reset_seq > '',
         'ends_older_keys': checkpoint_before is not none and log_checkpoint.reset_seq > checkpoint_before.reset_seq,
         'in_time': in_time,

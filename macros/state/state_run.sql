@@ -10,7 +10,7 @@
     {#- a state that is newer than its log: the log was restored, and lacks some of what the state has -#}
     {% set follows = checkpoint is not none and checkpoint.log == log_checkpoint.log and log_checkpoint.rebuild <= checkpoint.batch and checkpoint.batch <= log_checkpoint.batch %}
     {#- with another `deletes` than before it is built again -#}
-    {% set follows = follows and (checkpoint.deletes == 'keep') == keeps_deleted %}
+    {% set follows = follows and checkpoint.keeps_deleted == keeps_deleted %}
     {% set checkpoint_before = checkpoint if follows else none %}
     {% do change_tables.refuse_changed_columns(spec, checkpoint_before, state) %}
     {#- a run that began before the last one that wrote leaves the news to the next: see `changes_since` -#}

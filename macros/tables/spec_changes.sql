@@ -62,25 +62,28 @@
 -#}
 {% macro renamed_checkpoint(renaming, checkpoint) %}
     {% do return(checkpoint) if not renaming %}
-    {% set changed = {} %}
-    {% for part in ['columns', 'added', 'absent', 'renamed'] if checkpoint[part] is defined %}
-        {% set by_name = {} %}
-        {% for name, what in checkpoint[part].items() %}
-            {% do by_name.update({renaming.names.get(name, name): what}) %}
-        {% endfor %}
-        {% do changed.update({part: by_name}) %}
-    {% endfor %}
     {% set key = [] %}
     {% for name in checkpoint.key %}
         {% do key.append(renaming.names.get(name, name)) %}
     {% endfor %}
-    {% if checkpoint.added is defined %}
-        {% set version = checkpoint.schema_version + 1 %}
-        {% do changed.update({'schema_version': version, 'renamed': dict(changed.renamed or {}, **dict.fromkeys(renaming.names.values(), version))}) %}
-        {#- what a log has in the identity of changes stays as it is -#}
-        {% do changed.update({'first_names': checkpoint.first_names or checkpoint.key}) if key | length > 1 and key != checkpoint.key %}
-    {% endif %}
-    {% do return(dict(checkpoint, key=key, **changed)) %}
+    {% set of_state = dict(checkpoint, key=key, columns=change_tables._by_names_of_today(renaming, checkpoint.columns)) %}
+    {% do return(of_state) if checkpoint.schema_version is not defined %}
+    {% set version = checkpoint.schema_version + 1 %}
+    {% set renamed = change_tables._by_names_of_today(renaming, checkpoint.renamed) %}
+    {% do renamed.update(dict.fromkeys(renaming.names.values(), version)) %}
+    {% do return(dict(
+        of_state, schema_version=version, renamed=renamed, added=change_tables._by_names_of_today(renaming, checkpoint.added),
+        absent=change_tables._by_names_of_today(renaming, checkpoint.absent)
+    )) %}
+{% endmacro %}
+
+
+{% macro _by_names_of_today(renaming, by_name) %}
+    {% set found = {} %}
+    {% for name, what in by_name.items() %}
+        {% do found.update({renaming.names.get(name, name): what}) %}
+    {% endfor %}
+    {% do return(found) %}
 {% endmacro %}
 
 
@@ -144,15 +147,15 @@
     renamed_in       the versions in which columns were renamed, in the same way
 -#}
 {% macro spec_in_version(spec, checkpoint) %}
-    {% set before = checkpoint or {'schema_version': 0, 'added': {}, 'columns': spec.column_names} %}
-    {% set added, absent = before.added.copy(), (before.absent or {}).copy() %}
+    {% set before = checkpoint or dict(change_tables.checkpoint_of_unbuilt_log(), columns=spec.column_names) %}
+    {% set added, absent = before.added.copy(), before.absent.copy() %}
     {% set newly_absent = change_tables.absent_columns(spec) | reject('in', absent) | list %}
     {% set has_other_places = newly_absent and change_tables.part_of_format(spec, 'counts_columns') %}
     {% set is_changed = checkpoint and (change_tables.columns_have_changed(spec, checkpoint) or has_other_places) %}
     {% set version = before.schema_version + (1 if is_changed else 0) %}
     {% do added.update(dict.fromkeys(spec.column_names | reject('in', before.columns), version)) %}
     {% do absent.update(dict.fromkeys(newly_absent, version)) %}
-    {% do return(dict(spec, schema_version=version, added=added, absent=absent, renamed_in=before.renamed or {})) %}
+    {% do return(dict(spec, schema_version=version, added=added, absent=absent, renamed_in=before.renamed)) %}
 {% endmacro %}
 
 
@@ -168,10 +171,10 @@
     {% do found.extend(change_tables._changes_that_do_not_follow(spec, checkpoint, state)) if change_tables.columns_have_changed(spec, checkpoint) %}
     {% if checkpoint is not none and checkpoint.key != spec.key %}
         {% do found.append("`key` is " ~ spec.key | join(', ') ~ ", was " ~ checkpoint.key | join(', ')) %}
-    {% elif checkpoint is not none and checkpoint.added is defined and spec.key | length > 1 and change_tables.first_names_of_key(spec) != (checkpoint.first_names or checkpoint.key) %}
+    {% elif checkpoint is not none and checkpoint.first_names is defined and checkpoint.first_names != change_tables.first_names_of_key(spec) %}
         {% do found.append(
             "the first names of the key columns, which are in the identity of each change, are " ~ change_tables.first_names_of_key(spec) | join(', ') ~ " by `renamed_from`, were "
-            ~ (checkpoint.first_names or checkpoint.key) | join(', ')
+            ~ checkpoint.first_names | join(', ')
         ) %}
     {% endif %}
     {% for name, value in change_tables.settings_of_order(spec).items() if checkpoint is not none and name in (checkpoint.order or {}) and checkpoint.order[name] != value %}

@@ -253,7 +253,7 @@ when not matched then insert (key_hash, until_seq, salt, forgotten_at, forgotten
             {% set checkpoint = (change_tables.read_checkpoints([model.relation]) | first).checkpoint or {} %}
             {% do queries.append(
                 'select ' ~ change_tables.key_text(log.spec) ~ ' as key_text, to_json(struct(' ~ change_tables.column_list(log.spec.key) ~ ')) as shown from ' ~ model.relation
-                ~ (' where not _is_deleted' if checkpoint.deletes == 'keep')
+                ~ (' where not _is_deleted' if checkpoint.keeps_deleted)
             ) %}
         {% endfor %}
     {% endfor %}

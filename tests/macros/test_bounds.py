@@ -578,7 +578,7 @@ def test_a_row_is_passed_once_it_has_waited_for_its_days(shapes: Shapes, name: s
 BEFORE: dict[str, Any] = {
     "log": "0", "origin": "0", "batch": "1", "extends": "0", "reset_seq": "300", "highest_seq": "500", "loads": ["300"],
     "moves": False, "retracted_keys": [], "rebuild": "", "snapshot_seq": "300", "changes": 70, "held_changes": 60,
-    "uses_deletion_vectors": True, "has_reported": False,
+    "uses_deletion_vectors": True, "has_reported": False, "load_times": {}, "commits": {}, "forgets": False,
 }  # fmt: skip
 
 
@@ -617,7 +617,7 @@ def test_a_schema_version_begins_where_raw_has_lost_a_column_that_masks_count(
 @pytest.mark.parametrize(
     ("known", "quarantined", "is_read_again"),
     [
-        (None, {"rejected": 1, "waiting": 1}, True),
+        ({}, {"rejected": 1, "waiting": 1}, True),
         ({}, {"rejected": 0, "waiting": 0}, False),
         ({}, {"rejected": 0, "waiting": 1}, True),
         ({}, {"rejected": 1, "waiting": 0}, True),
@@ -625,7 +625,7 @@ def test_a_schema_version_begins_where_raw_has_lost_a_column_that_masks_count(
     ],
 )
 def test_raw_is_read_again_once_where_what_is_in_quarantine_has_a_column_that_it_has_lost(
-    shapes: Shapes, known: dict[str, int] | None, quarantined: dict[str, int], is_read_again: bool
+    shapes: Shapes, known: dict[str, int], quarantined: dict[str, int], is_read_again: bool
 ) -> None:
     before = shapes.first_checkpoint("dedup_feed__qlik")
     checkpoint = before | {"quarantined": quarantined | {"waiting_since": None}, "absent": known}
@@ -723,9 +723,10 @@ CHECKPOINTS: dict[str, tuple[dict[str, Any] | None, dict[str, Any], dict[str, An
     "an empty first build": (
         None, FOUND, NO_LOAD,
         {
-            "storage_version": 5, "log": "2", "origin": "2", "batch": "2", "extends": None, "reset_seq": "",
+            "storage_version": 6, "log": "2", "origin": "2", "batch": "2", "extends": None, "reset_seq": "",
             "highest_seq": "",
-            "loads": [], "snapshot_seq": None, "rebuild": "",
+            "loads": [], "load_times": {}, "commits": {}, "snapshot_seq": None, "rebuild": "",
+            "first_names": ["order", "it's"], "forgets": False,
         },
     ),
     "a first build with a load": (None, FOUND, LOAD, {"reset_seq": "300", "loads": ["300"], "snapshot_seq": "300"}),
@@ -759,6 +760,15 @@ CHECKPOINTS: dict[str, tuple[dict[str, Any] | None, dict[str, Any], dict[str, An
         BEFORE, FOUND, LOAD | {"snapshot_seq": "700"},
         {"batch": "2", "reset_seq": "700", "loads": ["300", "700"], "snapshot_seq": "700"},
     ),
+    "commits and times of loads, and keys that were forgotten": (
+        BEFORE | {"commits": {"a": "5", "b": "5"}, "load_times": {"300": "2026-01-30 12:00:00"}, "forgets": True},
+        FOUND | {"changes": 1, "commits": {"a": "4", "b": "6", "c": "1"}},
+        LOAD | {"snapshot_seq": "700", "snapshot_time": "2026-01-31 12:00:00"},
+        {
+            "commits": {"a": "5", "b": "6", "c": "1"}, "forgets": True,
+            "load_times": {"300": "2026-01-30 12:00:00", "700": "2026-01-31 12:00:00"},
+        },
+    ),
     "no load any more": (BEFORE, FOUND, NO_LOAD, BEFORE),
     "moves": (BEFORE, FOUND | {"changes": 1, "moves": True}, LOAD, {"moves": True}),
     "no moves after moves": (BEFORE | {"moves": True}, FOUND | {"changes": 1}, LOAD, {"moves": True}),
@@ -790,10 +800,12 @@ CHECKPOINTS: dict[str, tuple[dict[str, Any] | None, dict[str, Any], dict[str, An
 def test_a_checkpoint_keeps_what_downstream_states_need(shapes: Shapes, name: str) -> None:
     before, found, given, expected = CHECKPOINTS[name]
     call = shapes.project.macros("dedup_feed__qlik")
-    spec = call("table_spec", "feed", "qlik") | given | {"schema_version": 1, "added": {"day": 1}}
+    versions = {"schema_version": 1, "added": {"day": 1}, "absent": {"hour": 1}, "renamed_in": {"night": 1}}
+    spec = call("table_spec", "feed", "qlik") | given | versions
     run = {"checkpoint_before": before, "arrival": LANDED_AT}
     checkpoint = call("log_checkpoint", spec, run, "2", found, {"watermark": NOW})
     assert {key: checkpoint.get(key) for key in expected} == expected
     assert (checkpoint["arrival"], checkpoint["watermark"]) == ("timestamp:landed at", NOW)
     assert checkpoint["quarantined"] == found["quarantined"]
     assert (checkpoint["key"], checkpoint["schema_version"], checkpoint["added"]) == (spec["key"], 1, {"day": 1})
+    assert (checkpoint["absent"], checkpoint["renamed"]) == ({"hour": 1}, {"night": 1})
