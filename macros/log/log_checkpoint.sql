@@ -33,8 +33,8 @@
     key, columns           the declared key, and the declared columns and their types
     order                  the settings that decide how sequences are made
     schema_version         how many times columns have changed
-    added, absent, renamed in which version a column was added, the raw table was first seen without a retired one, or one was renamed (see
-                           `spec_in_version`)
+    added, absent          in which version a column was added, or the raw table was first seen without a retired one (see `spec_in_version`)
+    renamed                in which one a column was renamed
     first_names            of a key of several, the first names of its columns
     forgets                whether keys of the entry were forgotten
     has_reported           whether one of its runs has reported a change

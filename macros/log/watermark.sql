@@ -50,7 +50,7 @@
     {#- they are sorted: of those of a group the first one comes last here -#}
     {% set places = [] %}
     {% for texts in waiting | reverse %}
-        {% do places.append(change_tables.place_of(run.arrival, texts, false)) %}
+        {% do places.append(change_tables.place_of(run.arrival, texts)) %}
     {% endfor %}
     {% set first_waiting = change_tables.places_by_group(places) %}
     {% set before = change_tables.places_by_group(run.watermark_before if run.kind == 'since') %}
@@ -63,7 +63,7 @@
             {% do watermark.append(place) %}
         {#- a row that `lookback` reads again does not move the watermark back -#}
         {% elif known and change_tables.lies_before(run.arrival, first, known) %}
-            {% do watermark.append(dict(known, is_whole=false)) %}
+            {% do watermark.append(dict(known, is_whole=false, fingerprint=none)) %}
         {% else %}
             {% do watermark.append(first) %}
         {% endif %}

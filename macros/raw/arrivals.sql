@@ -55,14 +55,16 @@
 
 
 {#-
-    A place in the raw table, by these texts. `is_whole` is true where the one record there was read. Else it is the fingerprint of
-    the rows that were read there, which need not be read again while it is the same; false where they must be.
+    A place in the raw table, by these texts.
+
+    is_whole     whether all that can ever land there was read
+    fingerprint  else, of the rows that were read there: they need not be read again while it is the same. None where they must be
 -#}
-{% macro place_of(arrival, texts, is_whole) %}
+{% macro place_of(arrival, texts, is_whole=false, fingerprint=none) %}
     {% set first = arrival.group | length %}
     {% set position = texts[first:first + arrival.columns | length] %}
     {% set position = position if arrival.kind in ['decimal', 'text'] else position | map('int') | list %}
-    {% do return({'group': texts[:first], 'position': position, 'is_whole': is_whole}) %}
+    {% do return({'group': texts[:first], 'position': position, 'is_whole': is_whole, 'fingerprint': fingerprint}) %}
 {% endmacro %}
 
 
@@ -117,7 +119,7 @@
             ~ type
         ) %}
     {% endif %}
-    {% do return({'group': [], 'columns': [name], 'kind': kind, 'type': type}) %}
+    {% do return({'group': [], 'columns': [name], 'is_whole': false, 'kind': kind, 'type': type}) %}
 {% endmacro %}
 
 
@@ -135,7 +137,9 @@
     {% elif versions %}
         {% do return(versions) %}
     {% elif provider in ['parquet', 'orc', 'json', 'csv'] %}
-        {% do return({'group': [], 'columns': ['file_modification_time'], 'hidden': true, 'kind': 'timestamp', 'type': 'timestamp'}) %}
+        {% do return({
+            'group': [], 'columns': ['file_modification_time'], 'hidden': true, 'is_whole': false, 'kind': 'timestamp', 'type': 'timestamp'
+        }) %}
     {% endif %}
     {% do change_tables.refuse_arrival_by_files(spec, provider) %}
 {% endmacro %}

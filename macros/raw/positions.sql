@@ -43,7 +43,7 @@
     {% for place in high_water %}
         {% set before = known.get(tojson(place.group)) %}
         {% if lookback or place != before %}
-            {% set is_whole = before and (is_same or before.is_whole is true) %}
+            {% set is_whole = before and (is_same or before.is_whole) %}
             {% do spans.append(change_tables._span(arrival, before, lookback, is_whole, place)) %}
         {% endif %}
     {% endfor %}
@@ -82,7 +82,7 @@
 {% macro positions_since(arrival, watermark, lookback) -%}
     {%- set spans = [] -%}
     {%- for place in watermark -%}
-        {%- do spans.append(change_tables._span(arrival, place, lookback, place.is_whole is true)) -%}
+        {%- do spans.append(change_tables._span(arrival, place, lookback, place.is_whole)) -%}
     {%- endfor -%}
     {%- if not watermark -%}
         true

@@ -21,7 +21,6 @@
     counts_all        whether `_tells_its_rows`
     rows_below        where it does, how many rows had landed below the watermark; else none
     rows_until        the same of the high water
-    columns_have_changed  whether declared columns have: what raw has in them is read from all rows
 -#}
 {% macro raw_bound(spec, checkpoint) %}
     {% set arrival = change_tables.arrival_of(spec) %}
@@ -71,7 +70,6 @@
         'counts_all': counts_all,
         'rows_below': landed.get('rows_below'),
         'rows_until': landed.get('rows_until'),
-        'columns_have_changed': change_tables.columns_have_changed(spec, checkpoint),
     } %}
     {% set natural = change_tables.natural_arrival(spec) %}
     {% set looks = natural and change_tables.names_records(spec, natural) and natural != arrival %}
@@ -125,7 +123,7 @@
     {% do return(watermark) if not returning or not change_tables.may_pass_waiting(spec, checkpoint) %}
     {% set places = change_tables.places_by_group(watermark) %}
     {% for row in run_query(returning(spec, change_tables.quarantine_relation(this))).rows %}
-        {% set place = change_tables.place_of(arrival, row.values() | list, false) %}
+        {% set place = change_tables.place_of(arrival, row.values() | list) %}
         {% set known = places.get(tojson(place.group)) %}
         {% do places.update({tojson(place.group): place}) if known and change_tables.lies_before(arrival, place, known) %}
     {% endfor %}
@@ -166,7 +164,7 @@
             "select " ~ change_tables.arrival_as_text("max(" ~ name ~ ")", arrival) ~ " from " ~ spec.relation ~ " where " ~ name ~ " is not null"
         )[0] %}
         {% set columns = columns if row[0] is not none else {} %}
-        {% set from = [change_tables.place_of(arrival, row.values() | list, false)] if columns else [] %}
+        {% set from = [change_tables.place_of(arrival, row.values() | list)] if columns else [] %}
     {% endif %}
     {% do return({'high_water': from, 'unplaced': true}) if not columns %}
     {% set condition = change_tables._lands_since(arrival, from) %}
@@ -177,8 +175,10 @@
     {% endif %}
     {% set places = change_tables.places_by_group(watermark) %}
     {% for row in groups if row['_ct_places'] > 0 %}
-        {% set is_whole = true if arrival.is_whole else row['_ct_fingerprint'] if spec.lookback == 0 else false %}
-        {% set place = change_tables.place_of(arrival, row.values() | list, is_whole) %}
+        {% set place = change_tables.place_of(
+            arrival, row.values() | list, is_whole=arrival.is_whole,
+            fingerprint=row['_ct_fingerprint'] if spec.lookback == 0 and not arrival.is_whole else none
+        ) %}
         {% do places.update({tojson(place.group): place}) %}
         {% if arrival.kind == 'text' %}
             {% do change_tables._refuse_numbers_of_two_lengths(spec, arrival, (from[0] or place).position[0], [row['_ct_shortest'], row['_ct_longest']]) %}
@@ -206,9 +206,9 @@
 {%- endfor -%}
 {%- set first = '_ct_arrival.' ~ change_tables.quoted(arrival.columns[0]) -%}
 {%- set is_same = 'false' -%}
-{%- if hashed and from and from[0].is_whole -%}
+{%- if hashed and from and from[0].fingerprint -%}
     {%- set is_same = first ~ ' <=> ' ~ change_tables.arrival_literal(arrival, from[0].position[0])
-        ~ ' and _ct_fingerprint = ' ~ change_tables.text_literal(from[0].is_whole) -%}
+        ~ ' and _ct_fingerprint = ' ~ change_tables.text_literal(from[0].fingerprint) -%}
 {%- endif -%}
 with landed as (
 

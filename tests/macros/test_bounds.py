@@ -20,23 +20,28 @@ OFFSETS: dict[str, Any] = {
 TRAIL: dict[str, Any] = {
     "kind": "whole_number", "group": ["trail_name"], "columns": ["trail_seqno", "trail_rba"], "record": ["io_time"],
 }  # fmt: skip
-LANDED_AT: dict[str, Any] = {"group": [], "columns": ["landed at"], "kind": "timestamp", "type": "timestamp"}
+LANDED_AT: dict[str, Any] = {
+    "group": [], "columns": ["landed at"], "is_whole": False, "kind": "timestamp", "type": "timestamp",
+}  # fmt: skip
 COMMITS: dict[str, Any] = {
     "group": [], "columns": ["row_commit_version"], "hidden": True, "table": "_of_this_table",
     "kind": "whole_number", "type": "bigint", "is_whole": True,
 }  # fmt: skip
 FILES: dict[str, Any] = {
-    "group": [], "columns": ["file_modification_time"], "hidden": True, "kind": "timestamp", "type": "timestamp",
+    "group": [], "columns": ["file_modification_time"], "hidden": True, "is_whole": False,
+    "kind": "timestamp", "type": "timestamp",
 }  # fmt: skip
 
 
-def _place(group: list[str | None], *position: int | str, is_whole: bool | str = True) -> dict[str, Any]:
-    return {"group": group, "position": list(position), "is_whole": is_whole}
+def _place(
+    group: list[str | None], *position: int | str, is_whole: bool = True, fingerprint: str | None = None
+) -> dict[str, Any]:
+    return {"group": group, "position": list(position), "is_whole": is_whole, "fingerprint": fingerprint}
 
 
-def _at(position: int | str, is_whole: bool | str = False) -> list[dict[str, Any]]:
+def _at(position: int | str, fingerprint: str | None = None) -> list[dict[str, Any]]:
     """The place of a column: all rows are one group."""
-    return [_place([], position, is_whole=is_whole)]
+    return [_place([], position, is_whole=False, fingerprint=fingerprint)]
 
 
 # ---- which rows a bound takes
@@ -341,7 +346,7 @@ def test_a_text_arrival_with_numbers_of_different_lengths_stops_the_run(shapes: 
     )
     landed = _looked(high_water="9", _ct_shortest="9", _ct_longest="10")
     call = shapes.project.macros("dedup_feed__qlik_types", shapes.lake(Shape("dedup_feed__qlik_types", {}, landed)))
-    arrival = {"group": [], "columns": ["flag"], "kind": "text", "type": "string"}
+    arrival = {"group": [], "columns": ["flag"], "is_whole": False, "kind": "text", "type": "string"}
     spec = call("table_spec", "feed", "qlik_types") | {"arrival": "batch"}
     for watermark in (_at("9", "1:2:3"), []):
         with pytest.raises(CompilationError, match=refused):
