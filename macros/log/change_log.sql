@@ -133,7 +133,7 @@
     {% if is_unforeseen %}
         {% do log(this ~ ': rows of changes that it may hold have landed while this run was looking; the next run takes them in', info=true) %}
     {% else %}
-        {% set found = change_tables.compare_with_quarantine(quarantine, batch, run, found) %}
+        {% set found = change_tables.compare_with_quarantine(spec, quarantine, batch, run, found) %}
         {% set checkpoint = change_tables.log_checkpoint(spec, run, change_tables.batch_id(), found, reached) %}
         {% if found.has_quarantine_news or not change_tables.has_same_news(run, checkpoint) %}
             {% set facts = change_tables.facts_of_log(spec, run, found, reached) %}
@@ -199,7 +199,7 @@
         {{ change_tables.merge_changes(spec, state, reduced, run, checkpoint, found) }}
         {% endif %}
     {% endcall %}
-    {% do change_tables.drop_stale_batches(this, change_tables.batch_id()) %}
+    {% do change_tables.drop_stale_batches() %}
     {% do return({'checkpoint': checkpoint, 'checkpoints': run.checkpoints + 1 if adds_only else 1, 'facts': checkpoint.facts}) %}
 {% endmacro %}
 

@@ -12,7 +12,6 @@
                         by `empty_run`
     checkpoint_before   the checkpoint that it adds to; none for a first run
     checkpoints         how many checkpoints the log has: a run that only inserts leaves those before
-    rereads             whether it can read rows again that are in quarantine
     renaming            what the log has under names of before, as `renaming` has it; `checkpoint_before` has those of today
 -#}
 {% macro deduplicated_changes(stg) %}
@@ -112,10 +111,7 @@ where _ct_is_change or _ct_quarantine_id is not null
     {% else %}
         {% set kind = 'nothing new' if bound.has_no_news else 'since' %}
     {% endif %}
-    {% set run = dict(
-        change_tables.share_rows(spec, bound, kind), checkpoint_before=checkpoint, checkpoints=found.number or 0,
-        rereads=change_tables.rereads_quarantined_rows(spec, checkpoint, bound.is_late), renaming=renaming
-    ) %}
+    {% set run = dict(change_tables.share_rows(spec, bound, kind), checkpoint_before=checkpoint, checkpoints=found.number or 0, renaming=renaming) %}
     {% set lacks = change_tables.columns_that_load_lacks(spec) if spec.snapshot and bound.snapshot else [] %}
     {% if lacks %}
         {% set load = change_tables.relation_of_node(change_tables.find_source(spec.source_name, spec.snapshot)) %}

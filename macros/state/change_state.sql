@@ -72,7 +72,7 @@
         {%- call noop_statement('main', 'nothing new') -%}{%- endcall -%}
     {%- endif -%}
     {%- if run.looks -%}
-        {%- do change_tables.drop_stale_batches(this, change_tables.batch_id()) -%}
+        {%- do change_tables.drop_stale_batches() -%}
         {%- do adapter.drop_relation(kept) -%}
     {%- endif -%}
 

@@ -37,7 +37,7 @@
 -#}
 {% macro event_steps(spec, run, log, prefix='') -%}
 {%- set made = {
-    '_precedence': change_tables.precedence('_change_op'), '_is_deleted': "_change_op = 'delete'", '_ct_is_base': 'false',
+    '_precedence': change_tables.precedence_of_row(), '_is_deleted': "_change_op = 'delete'", '_ct_is_base': 'false',
     '_has_row': 'false',
 } -%}
 {%- if run.moves -%}
