@@ -28,6 +28,7 @@
     {% set rescan = var('change_tables_rescan', false) or change_tables.columns_have_changed(spec, checkpoint) or change_tables._quarantine_is_of_other_rows(spec, checkpoint) %}
     {% set loaded = none if checkpoint is none else checkpoint.snapshot_seq %}
     {% set wanted = spec.snapshot_seq if spec.snapshot else none %}
+    {% set snapshot = checkpoint is none or rescan or (wanted is not none and wanted != loaded) %}
     {% if loaded is not none and wanted is not none and wanted < loaded %}
         {% do change_tables.refuse_entry(spec,
             "`snapshot_seq` must not fall below the one that " ~ this ~ " has taken in, '" ~ loaded ~ "', got '" ~ wanted
@@ -39,37 +40,40 @@
     {% set watermark = none if rescan else watermark_before %}
     {% set reads_on = watermark is not none %}
     {% set counts_all = change_tables._tells_its_rows(spec, arrival, none if var('change_tables_rescan', false) else checkpoint) %}
-    {% set landed = change_tables._look_at_raw(spec, arrival, watermark, counts_all) if arrival else {} %}
-    {% set high_water = landed.get('high_water') %}
+    {% set landed = change_tables._look_at_raw(spec, arrival, watermark, counts_all) if arrival else change_tables._nothing_seen() %}
     {% set read_from = change_tables._watermark_with_returning(spec, checkpoint, arrival, watermark) if reads_on else [] %}
-    {% set condition = change_tables.positions_in(arrival, change_tables.spans_of_run(
-        arrival, read_from, high_water, spec.lookback, landed.is_same
-    )) if arrival else none %}
+    {% set condition = none %}
+    {% if arrival %}
+        {% set spans = change_tables.spans_of_run(arrival, read_from, landed.high_water, spec.lookback, landed.is_same) %}
+        {% set condition = change_tables.positions_in(arrival, spans) %}
+    {% endif %}
     {% set highest_seq = checkpoint.highest_seq if checkpoint else none %}
-    {% set knows_lowest_seq = reads_on and spec.lookback == 0 and change_tables.format_of(spec.format).landed_sequence %}
-    {% set snapshot = checkpoint is none or rescan or (wanted is not none and (loaded is none or wanted > loaded)) %}
-    {% set sequences = [landed.lowest_seq] + ([wanted] if snapshot else []) %}
-    {% set lowest_seq = sequences | reject('none') | min(case_sensitive=true) | default(none) if knows_lowest_seq else none %}
-    {% set has_landed = not reads_on or spec.lookback != 0 or high_water != read_from or landed.unplaced %}
+    {% set lowest_seq, is_late = none, checkpoint is not none %}
+    {% if reads_on and spec.lookback == 0 and change_tables.format_of(spec.format).landed_sequence %}
+        {% set sequences = [landed.lowest_seq] + ([wanted] if snapshot else []) %}
+        {% set lowest_seq = sequences | reject('none') | min(case_sensitive=true) | default(none) %}
+        {% set is_late = lowest_seq is not none and lowest_seq <= highest_seq %}
+    {% endif %}
+    {% set has_landed = not reads_on or spec.lookback != 0 or landed.high_water != read_from or landed.unplaced %}
     {% set others = spec.items() | selectattr(0, 'in', change_tables.format_of(spec.format).other_tables) | selectattr(1) | list %}
     {% set bound = {
         'predicate': condition if reads_on else none,
         'snapshot': snapshot,
         'arrival': arrival,
-        'high_water': high_water,
+        'high_water': landed.high_water,
         'until': none if reads_on else condition,
         'highest_seq': highest_seq,
-        'is_late': (lowest_seq is not none and lowest_seq <= highest_seq) if knows_lowest_seq else checkpoint is not none,
+        'is_late': is_late,
         'lowest_seq': lowest_seq,
         'has_no_news': not (has_landed or snapshot or others),
         'watermark_before': watermark_before,
         'log': change_tables.state_relation(this) if checkpoint is not none else none,
         'waiting': change_tables.quarantine_relation(this) if checkpoint and checkpoint.quarantined.waiting > 0 else none,
         'read_at': run_started_at.strftime('%Y%m%d%H%M%S%f'),
-        'landed_rows': landed.get('rows'),
+        'landed_rows': landed.rows,
         'counts_all': counts_all,
-        'rows_below': landed.get('rows_below'),
-        'rows_until': landed.get('rows_until'),
+        'rows_below': landed.rows_below,
+        'rows_until': landed.rows_until,
     } %}
     {% set natural = change_tables.natural_arrival(spec) %}
     {% set looks = natural and change_tables.names_records(spec, natural) and natural != arrival %}
@@ -156,17 +160,12 @@
 -#}
 {% macro _look_at_raw(spec, arrival, watermark, counts_all) %}
     {% set columns = change_tables._landed_arrival(spec, arrival) %}
+    {% set begins_at_last = watermark is none and not arrival.record %}
     {% set from = watermark or [] %}
-    {% if columns and watermark is none and not arrival.record %}
-        {% set name = change_tables.positions_of(arrival)[0] %}
-        {#- without the condition Spark cannot answer for dates of a Delta table -#}
-        {% set row = change_tables.ask_once(
-            "select " ~ change_tables.arrival_as_text("max(" ~ name ~ ")", arrival) ~ " from " ~ spec.relation ~ " where " ~ name ~ " is not null"
-        )[0] %}
-        {% set columns = columns if row[0] is not none else {} %}
-        {% set from = [change_tables.place_of(arrival, row.values() | list)] if columns else [] %}
+    {% if columns and begins_at_last %}
+        {% set from = change_tables._last_place(spec, arrival) %}
     {% endif %}
-    {% do return({'high_water': from, 'unplaced': true}) if not columns %}
+    {% do return(dict(change_tables._nothing_seen(), high_water=from, unplaced=true)) if not columns or (begins_at_last and not from) %}
     {% set condition = change_tables._lands_since(arrival, from) %}
     {% set rows = change_tables.ask_once(change_tables._groups_since(spec, arrival, columns, from, condition, counts_all)) %}
     {% set groups = rows | selectattr('_ct_rows') | list %}
@@ -184,17 +183,40 @@
             {% do change_tables._refuse_numbers_of_two_lengths(spec, arrival, (from[0] or place).position[0], [row['_ct_shortest'], row['_ct_longest']]) %}
         {% endif %}
     {% endfor %}
-    {% set below_high_water = groups | sum(attribute='_ct_rows_below') | int %}
-    {% set below = rows[0]['_ct_all'] | int - groups | sum(attribute='_ct_rows') | int if counts_all else none %}
+    {% set until_high_water = groups | sum(attribute='_ct_rows_below') | int %}
+    {% set rows_below = rows[0]['_ct_all'] | int - groups | sum(attribute='_ct_rows') | int if counts_all else none %}
+    {% if arrival.record %}
+        {% set landed_rows = groups | sum(attribute='_ct_places') | int %}
+    {% else %}
+        {% set landed_rows = until_high_water if not begins_at_last else none %}
+    {% endif %}
     {% do return({
         'high_water': places.items() | sort(case_sensitive=true) | map(attribute=1) | list,
         'is_same': groups | selectattr('_ct_is_same') | list | length > 0,
         'unplaced': groups | sum(attribute='_ct_unplaced') > 0,
-        'rows': groups | sum(attribute='_ct_places') | int if arrival.record else below_high_water if watermark is not none else none,
-        'rows_below': below,
-        'rows_until': below + below_high_water if counts_all else none,
+        'rows': landed_rows,
+        'rows_below': rows_below,
+        'rows_until': rows_below + until_high_water if counts_all else none,
         'lowest_seq': groups | map(attribute='_ct_lowest_seq') | reject('none') | min(case_sensitive=true) | default(none),
     }) %}
+{% endmacro %}
+
+
+{#- What a look has found where none has been taken. -#}
+{% macro _nothing_seen() %}
+    {% do return({'high_water': none, 'is_same': false, 'unplaced': false, 'rows': none, 'rows_below': none, 'rows_until': none, 'lowest_seq': none}) %}
+{% endmacro %}
+
+
+{#- The last place of a raw table that is one group, as a list; empty where no row has a position. -#}
+{% macro _last_place(spec, arrival) %}
+    {% set name = change_tables.positions_of(arrival)[0] %}
+    {#- without the condition Spark cannot answer for dates of a Delta table -#}
+    {% set row = change_tables.ask_once(
+        "select " ~ change_tables.arrival_as_text("max(" ~ name ~ ")", arrival) ~ " from " ~ spec.relation ~ " where " ~ name ~ " is not null"
+    )[0] %}
+    {% do return([]) if row[0] is none %}
+    {% do return([change_tables.place_of(arrival, row.values() | list)]) %}
 {% endmacro %}
 
 
