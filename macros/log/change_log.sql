@@ -22,7 +22,7 @@
         {%- do change_tables.ensure_state_view(view, state, spec, change_tables.log_view_columns(spec), '_checkpoint is null') -%}
     {%- endif -%}
     {%- set is_shown = true -%}
-    {%- set log_after = {'checkpoint': run.checkpoint_before, 'checkpoints': run.checkpoints, 'facts': none} -%}
+    {%- set log_after = change_tables._log_as_before(run) -%}
     {%- if run.kind == 'empty' -%}
         {%- set is_shown = change_tables.make_empty_table(view, state, sql) -%}
         {%- do change_tables.ensure_quarantine(change_tables.quarantine_relation(this)) -%}
@@ -117,35 +117,46 @@
         {% do change_tables.ensure_state_view(view, state, spec, change_tables.log_view_columns(spec), '_checkpoint is null') %}
     {% endif %}
     {% set batch, found = change_tables._write_batch(spec, state, run, sql) %}
+    {% if change_tables._is_unforeseen(spec, run, found) %}
+        {% do log(this ~ ': rows of changes that it may hold have landed while this run was looking; the next run takes them in', info=true) %}
+        {% call noop_statement('main', 'nothing new') %}{% endcall %}
+        {% do adapter.drop_relation(batch) %}
+        {% do return(change_tables._log_as_before(run)) %}
+    {% endif %}
     {% if run.kind == 'since' %}
         {% set reached = change_tables.count_watermark_rows(spec, run, change_tables.watermark_after_run(spec, run, found.waiting)) %}
     {% endif %}
-    {#-
-        A run that read its new rows alone may have met some which the log reaches: they landed after it had looked for such, and rows that
-        landed before may be part of the same changes. Not where a run reads all rows that it compares.
-    -#}
-    {% set is_unforeseen = run.kind == 'since' and not (run.is_late or change_tables.format_of(spec.format).read_with)
-        and found.lowest_seq is not none and found.lowest_seq <= run.checkpoint_before.highest_seq %}
-    {% set reduced, found = change_tables._write_reduced(spec, state, run, batch, found) if not is_unforeseen else (batch, found) %}
+    {% set reduced, found = change_tables._write_reduced(spec, state, run, batch, found) %}
     {% do change_tables.refuse_other_records(spec, state, batch, reduced, run) %}
     {% do change_tables._refuse_moves_that_reports_cannot_follow(spec, run, found) %}
-    {% set log_after = {'checkpoint': run.checkpoint_before, 'checkpoints': run.checkpoints, 'facts': none} %}
-    {% if is_unforeseen %}
-        {% do log(this ~ ': rows of changes that it may hold have landed while this run was looking; the next run takes them in', info=true) %}
+    {% set found = change_tables.compare_with_quarantine(spec, quarantine, batch, run, found) %}
+    {% set checkpoint = change_tables.log_checkpoint(spec, run, change_tables.batch_id(), found, reached) %}
+    {% if found.has_quarantine_news or not change_tables.has_same_news(run, checkpoint) %}
+        {% set facts = change_tables.facts_of_log(spec, run, found, reached) %}
+        {% set log_after = change_tables._write_log(spec, view, run, batch, reduced, found, dict(checkpoint, facts=facts)) %}
     {% else %}
-        {% set found = change_tables.compare_with_quarantine(spec, quarantine, batch, run, found) %}
-        {% set checkpoint = change_tables.log_checkpoint(spec, run, change_tables.batch_id(), found, reached) %}
-        {% if found.has_quarantine_news or not change_tables.has_same_news(run, checkpoint) %}
-            {% set facts = change_tables.facts_of_log(spec, run, found, reached) %}
-            {% set log_after = change_tables._write_log(spec, view, run, batch, reduced, found, dict(checkpoint, facts=facts)) %}
-        {% endif %}
-    {% endif %}
-    {% if log_after.facts is none %}
+        {% set log_after = change_tables._log_as_before(run) %}
         {% call noop_statement('main', 'nothing new') %}{% endcall %}
     {% endif %}
     {% do adapter.drop_relation(batch) %}
     {% do adapter.drop_relation(reduced) if reduced != batch %}
     {% do return(log_after) %}
+{% endmacro %}
+
+
+{#- What comes of a run that has written nothing. -#}
+{% macro _log_as_before(run) %}
+    {% do return({'checkpoint': run.checkpoint_before, 'checkpoints': run.checkpoints, 'facts': none}) %}
+{% endmacro %}
+
+
+{#-
+    Whether a run that read its new rows alone has met some which the log reaches: they landed after it had looked for such, and rows that
+    landed before may be part of the same changes. Not where a run reads all rows that it compares.
+-#}
+{% macro _is_unforeseen(spec, run, found) %}
+    {% do return(false) if run.kind != 'since' or run.is_late or change_tables.format_of(spec.format).read_with %}
+    {% do return(found.lowest_seq is not none and found.lowest_seq <= run.checkpoint_before.highest_seq) %}
 {% endmacro %}
 
 
@@ -254,6 +265,8 @@
     content was read (see `reads` of `format_of`) is read again: it is not lost while its raw row is there to be read for.
 -#}
 {% macro _refuse_loss(spec, view, state, quarantine) %}
+    {% do return('') if var('change_tables_allow_loss', false) %}
+    {% do change_tables._refuse_emptied_log(spec, view, state) if not change_tables.is_rebuild() %}
     {% set reads = change_tables.format_of(spec.format).reads %}
     {% set known = [] %}
     {% if change_tables.found_relation(state) is not none %}
@@ -264,37 +277,39 @@
     {% if change_tables.found_relation(quarantine) is not none %}
         {% do known.append('select false, ' ~ change_tables.row_id_column() ~ ', _raw_id, false from ' ~ quarantine ~ ' where ' ~ change_tables.is_open('rejected')) %}
     {% endif %}
-    {% set may_be_emptied = not change_tables.is_rebuild() and change_tables.batch_once_cached(view) and not var('change_tables_allow_loss', false) %}
-    {% set has_rows = may_be_emptied and change_tables.found_relation(state) is not none and run_query('select 1 from ' ~ state ~ ' where _checkpoint is null or not ' ~ change_tables.is_checkpoint() ~ ' limit 1').rows %}
-    {% if may_be_emptied and not has_rows %}
+    {% do return('') if not known or not run_query('select 1 from (' ~ known | join(' union all ') ~ ') limit 1').rows %}
+    {% set row = run_query(
+        "with " ~ change_tables.staging_steps(spec)
+        ~ " select count_if(known._ct_is_change) as lost_changes, count_if(not known._ct_is_change) as lost_rows from (" ~ known | join(' union all ') ~ ") as known"
+        ~ " left anti join (select coalesce(" ~ change_tables.quarantine_id(spec, {'snapshot': true}) ~ ", _change_id) as _ct_id"
+        ~ " from staged where _status in ('accepted', 'rejected', 'waiting')) as raw_changes"
+        ~ " on known._ct_id = raw_changes._ct_id"
+        ~ ("" if not reads else " where not (known._ct_is_read and known._raw_id in (select _raw_id from staged where _status = 'accepted' or _status_reason like 'row_gone%'))")
+    ).rows[0] %}
+    {% set lost = [] %}
+    {% do lost.append(row['lost_changes'] ~ ' changes') if row['lost_changes'] | int > 0 %}
+    {#- a row that is rejected no more is not lost -#}
+    {% set lost_rows = change_tables.count_lost_rows(spec, quarantine) if row['lost_rows'] | int > 0 else 0 %}
+    {% do lost.append(lost_rows ~ ' rejected rows') if lost_rows > 0 %}
+    {% do lost.extend(change_tables._lost_values(spec, state)) if change_tables.found_relation(state) is not none %}
+    {% if lost %}
+        {% set why = "a full refresh" if change_tables.is_rebuild() else "to begin again, since the first build has died before its end," %}
         {% do change_tables.refuse_model(
-            state ~ " was built, and was emptied or dropped since by something other than a run: restore it,"
-            ~ " or rebuild the log from " ~ spec.relation ~ " with --full-refresh, which loses what was purged there"
+            why ~ " would lose " ~ lost | join(' and ') ~ " that the log holds and "
+            ~ spec.relation ~ " no longer has; " ~ ("leave out --full-refresh, or " if change_tables.is_rebuild())
+            ~ "allow the loss with --vars '{change_tables_allow_loss: true}'"
         ) %}
     {% endif %}
-    {% if known and not var('change_tables_allow_loss', false) and run_query('select 1 from (' ~ known | join(' union all ') ~ ') limit 1').rows %}
-        {% set row = run_query(
-            "with " ~ change_tables.staging_steps(spec)
-            ~ " select count_if(known._ct_is_change) as lost_changes, count_if(not known._ct_is_change) as lost_rows from (" ~ known | join(' union all ') ~ ") as known"
-            ~ " left anti join (select coalesce(" ~ change_tables.quarantine_id(spec, {'snapshot': true}) ~ ", _change_id) as _ct_id"
-            ~ " from staged where _status in ('accepted', 'rejected', 'waiting')) as raw_changes"
-            ~ " on known._ct_id = raw_changes._ct_id"
-            ~ ("" if not reads else " where not (known._ct_is_read and known._raw_id in (select _raw_id from staged where _status = 'accepted' or _status_reason like 'row_gone%'))")
-        ).rows[0] %}
-        {#- a row that is rejected no more is not lost -#}
-        {% set lost_rows = change_tables.count_lost_rows(spec, quarantine) if row['lost_rows'] | int > 0 else 0 %}
-        {% set lost = [] %}
-        {% for number, what in [(row['lost_changes'] | int, 'changes'), (lost_rows, 'rejected rows')] if number > 0 %}
-            {% do lost.append(number ~ ' ' ~ what) %}
-        {% endfor %}
-        {% do lost.extend(change_tables._lost_values(spec, state)) if change_tables.found_relation(state) is not none %}
-        {% if lost %}
-            {% set why = "a full refresh" if change_tables.is_rebuild() else "to begin again, since the first build has died before its end," %}
-            {% do change_tables.refuse_model(
-                why ~ " would lose " ~ lost | join(' and ') ~ " that the log holds and "
-                ~ spec.relation ~ " no longer has; " ~ ("leave out --full-refresh, or " if change_tables.is_rebuild())
-                ~ "allow the loss with --vars '{change_tables_allow_loss: true}'"
-            ) %}
-        {% endif %}
-    {% endif %}
+{% endmacro %}
+
+
+{#- Stops where the view says that runs have written to the log, and it has no row of theirs. -#}
+{% macro _refuse_emptied_log(spec, view, state) %}
+    {% do return('') if not change_tables.batch_once_cached(view) %}
+    {% set rows_of_runs = 'select 1 from ' ~ state ~ ' where _checkpoint is null or not ' ~ change_tables.is_checkpoint() ~ ' limit 1' %}
+    {% do return('') if change_tables.found_relation(state) is not none and run_query(rows_of_runs).rows %}
+    {% do change_tables.refuse_model(
+        state ~ " was built, and was emptied or dropped since by something other than a run: restore it,"
+        ~ " or rebuild the log from " ~ spec.relation ~ " with --full-refresh, which loses what was purged there"
+    ) %}
 {% endmacro %}

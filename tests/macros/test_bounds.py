@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from dataclasses import replace
 from types import SimpleNamespace
@@ -433,6 +434,20 @@ def test_a_run_takes_in_changes_below_those_of_the_log_if_it_reads_all_that_it_c
     run = shapes.run(replace(since, answers={**since.answers, **answers}))
     assert not run.run["is_late"]
     assert any(sql.startswith(("merge into", "insert into")) and "__state" in sql for sql in run.sent)
+
+
+def test_a_run_leaves_to_the_next_one_what_landed_while_it_looked_and_may_be_part_of_a_logged_change(
+    shapes: Shapes,
+) -> None:
+    """Its look has seen nothing that the log reaches, and its batch has."""
+    shape = SHAPES["qlik_change_tables__log__since_in_time"]
+    expected = shapes.run(shape)
+    assert not expected.run["is_late"]
+    run = shapes.run(replace(shape, answers={**shape.answers, "as changes,": ANSWERS["as changes,"]}))
+    written = [sql for sql in run.sent if re.match("merge|insert|update|create (or replace )?table", sql)]
+    assert [bool(re.match("create .*__batch_", sql)) for sql in written] == [True]
+    said = "rows of changes that it may hold have landed while this run was looking; the next run takes them in"
+    assert any(text.endswith(said) for text in shapes.project.said)
 
 
 def test_a_load_that_falls_back_stops_the_run(shapes: Shapes) -> None:
