@@ -39,7 +39,7 @@
     {%- endif -%}
 
     {%- if is_shown -%}
-        {%- do change_tables.ensure_state_view(view, state, change_tables._document_spec(), ['_batch_id', '_position'], '_checkpoint is null', checkpoint, 1, is_written) -%}
+        {%- do change_tables.ensure_state_view(view, state, change_tables._document_spec(), ['_batch_id', '_position'], '_checkpoint is null', checkpoint=checkpoint, is_written=is_written) -%}
     {%- endif -%}
     {%- do apply_grants(view, config.get('grants'), should_revoke(view, full_refresh_mode=run.kind == 'first')) -%}
 

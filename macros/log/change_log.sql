@@ -16,8 +16,10 @@
         {%- do log(this ~ ': its table was set back to an older version; it reads on from there, and the models after it are rebuilt', info=true) -%}
     {%- endif -%}
     {%- if run.renaming -%}
-        {%- set names = change_tables.further_columns(spec) | selectattr('is_name') | map(attribute='name') -%}
-        {%- set naming = dict({'_present_columns': true, '_changed_columns': true}, **dict.fromkeys(names, false)) -%}
+        {%- set naming = {'_present_columns': true, '_changed_columns': true} -%}
+        {%- for column in change_tables.further_columns(spec) | selectattr('is_name') -%}
+            {%- do naming.update({column.name: false}) -%}
+        {%- endfor -%}
         {%- do change_tables.follow_names(view, state, run.renaming, naming) -%}
         {%- do change_tables.ensure_state_view(view, state, spec, change_tables.log_view_columns(spec), '_checkpoint is null') -%}
     {%- endif -%}
@@ -39,8 +41,8 @@
 
     {%- if is_shown -%}
         {%- do change_tables.ensure_state_view(
-            view, state, spec, change_tables.log_view_columns(spec), '_checkpoint is null', log_after.checkpoint, log_after.checkpoints,
-            log_after.facts is not none or run.renaming
+            view, state, spec, change_tables.log_view_columns(spec), '_checkpoint is null', checkpoint=log_after.checkpoint,
+            number=log_after.checkpoints, is_written=log_after.facts is not none or run.renaming
         ) -%}
         {%- do change_tables.ensure_view(
             change_tables.reports_relation(this), change_tables.reports_of_log(spec, state, log_after.checkpoint or change_tables.checkpoint_of_unbuilt_log())

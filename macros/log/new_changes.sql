@@ -234,8 +234,9 @@ where _ct_is_change
 -#}
 {% macro leave_out_repeated(spec, log, new_changes) %}
     {%- set commits = change_tables.part_of_format(spec, 'commits') -%}
-    {%- set transaction = ([commits.group ~ ' as _ct_group'] + commits.name) | join(', ') -%}
-    {%- set is_repeated = 'batch._ct_is_change and repeated._ct_group is not null' %}
+    {%- set transaction = ([commits.group ~ ' as _ct_group'] + change_tables.each(commits.name, '{name} as _ct_name_{number}')) | join(', ') -%}
+    {%- set names = change_tables.each(commits.name, '_ct_name_{number}') -%}
+    {%- set is_repeated = '_ct_is_change and repeated._ct_group is not null' %}
     with transactions as (
 
         select {{ transaction }}, min(_change_seq) as _ct_first_seq
@@ -251,8 +252,8 @@ where _ct_is_change
         from transactions
         inner join (select {{ transaction }}, _change_seq from {{ log }} where _checkpoint is null) as logged
             on transactions._ct_group = logged._ct_group
-            {%- for column in commits.name %}
-            and transactions.{{ column }} = logged.{{ column }}
+            {%- for name in names %}
+            and transactions.{{ name }} = logged.{{ name }}
             {%- endfor %}
             and logged._change_seq < transactions._ct_first_seq
 
@@ -260,14 +261,14 @@ where _ct_is_change
 
     select
         batch.* except (_ct_is_change, _status, _status_reason),
-        batch._ct_is_change and repeated._ct_group is null as _ct_is_change,
-        if({{ is_repeated }}, 'ignored', batch._status) as _status,
-        if({{ is_repeated }}, {{ commits.reason | replace('_transaction_id', 'batch._transaction_id') | replace('_csn', 'batch._csn') }}, batch._status_reason) as _status_reason
+        _ct_is_change and repeated._ct_group is null as _ct_is_change,
+        if({{ is_repeated }}, 'ignored', _status) as _status,
+        if({{ is_repeated }}, {{ commits.reason }}, _status_reason) as _status_reason
     from {{ new_changes }} as batch
     left join repeated
-        on {{ commits.group | replace('_change_seq', 'batch._change_seq') }} = repeated._ct_group
+        on {{ commits.group }} = repeated._ct_group
         {%- for column in commits.name %}
-        and batch.{{ column }} = repeated.{{ column }}
+        and batch.{{ column }} = repeated._ct_name_{{ loop.index }}
         {%- endfor %}
 {% endmacro %}
 

@@ -179,7 +179,7 @@ struct(
 
 {#- What they come to, ending in `compared_deliveries`. -#}
 {% macro _compared_steps(spec, with_log) -%}
-{%- set has_versions = with_log and spec.schema_version > 0 -%}
+{%- set has_versions = change_tables._has_versions(spec, with_log) -%}
 {%- set conflicts -%}
 coalesce(
             max(_is_conflicting) over same_change
@@ -299,8 +299,12 @@ completed_deliveries as (
 -#}
 {% macro logged_deliveries(spec, log, passed=[], landed=none, span=none) -%}
 {%- set version = change_tables._version_of_logged(spec) -%}
+{%- set columns = [] -%}
+{%- for name in change_tables.log_columns(spec) -%}
+    {%- do columns.append(version ~ ' as _schema_version' if version and name == '_schema_version' else 'logged.' ~ change_tables.quoted(name)) -%}
+{%- endfor -%}
 select
-    {{ change_tables.column_list(change_tables.log_columns(spec), 'logged').replace('logged._schema_version', version ~ ' as _schema_version' if version else 'logged._schema_version') }},
+    {{ columns | join(', ') }},
     logged._change_id as _ct_identity,
     true as _ct_is_delivery,
     {%- if change_tables.retracts_changes(spec) %}
@@ -348,8 +352,10 @@ and not (_ct_logged['_schema_version'] < {{ spec.added.values() | max }} and _pr
 -#}
 {% macro _content_hash(spec, has_versions) -%}
     {%- set present = {'name': '_present_columns', 'data_type': 'array<string>', 'holds_no_nulls': true} -%}
-    {%- set columns = [{'name': '_change_op', 'data_type': 'string'}] + spec.columns + [present] + change_tables.further_columns(spec) | selectattr('is_content') | list -%}
-    if(_change_op in ('delete', 'truncate'), xxhash64(_change_op), {{ change_tables.hash_of(change_tables._columns_as_logged(spec, columns) if has_versions else columns) }})
+    {%- set of_format = change_tables.further_columns(spec) | selectattr('is_content') | list -%}
+    {%- set columns = [{'name': '_change_op', 'data_type': 'string'}] + spec.columns + [present] + of_format -%}
+    {%- set columns = change_tables._columns_as_logged(spec, columns) if has_versions else columns -%}
+    if(_change_op in ('delete', 'truncate'), xxhash64(_change_op), {{ change_tables.hash_of(columns) }})
 {%- endmacro %}
 
 

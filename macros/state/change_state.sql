@@ -43,7 +43,10 @@
     {%- endif -%}
 
     {%- if is_shown -%}
-        {%- do change_tables.ensure_state_view(view, state, shown_spec, shown, predicate, run.checkpoint if is_written else run.checkpoint_before, 1, is_written or run.renaming, rows) -%}
+        {%- do change_tables.ensure_state_view(
+            view, state, shown_spec, shown, predicate, checkpoint=run.checkpoint if is_written else run.checkpoint_before,
+            is_written=is_written or run.renaming, rows=rows
+        ) -%}
     {%- endif -%}
     {%- do apply_grants(view, config.get('grants'), should_revoke(view, full_refresh_mode=run.kind == 'first')) -%}
 

@@ -167,21 +167,25 @@
 
 {#- Stops a model whose table cannot follow the spec, with every reason at once. -#}
 {% macro refuse_changed_columns(spec, checkpoint, state) %}
+    {% do return('') if checkpoint is none %}
     {% set found = [] %}
     {% do found.extend(change_tables._changes_that_do_not_follow(spec, checkpoint, state)) if change_tables.columns_have_changed(spec, checkpoint) %}
-    {% if checkpoint is not none and checkpoint.key != spec.key %}
+    {#- the checkpoint of a log has the first names of its key, and what orders its changes -#}
+    {% set first_names = change_tables.first_names_of_key(spec) %}
+    {% set order_before = checkpoint.order or {} %}
+    {% if checkpoint.key != spec.key %}
         {% do found.append("`key` is " ~ spec.key | join(', ') ~ ", was " ~ checkpoint.key | join(', ')) %}
-    {% elif checkpoint is not none and checkpoint.first_names is defined and checkpoint.first_names != change_tables.first_names_of_key(spec) %}
+    {% elif checkpoint.first_names is defined and checkpoint.first_names != first_names %}
         {% do found.append(
-            "the first names of the key columns, which are in the identity of each change, are " ~ change_tables.first_names_of_key(spec) | join(', ') ~ " by `renamed_from`, were "
+            "the first names of the key columns, which are in the identity of each change, are " ~ first_names | join(', ') ~ " by `renamed_from`, were "
             ~ checkpoint.first_names | join(', ')
         ) %}
     {% endif %}
-    {% for name, value in change_tables.settings_of_order(spec).items() if checkpoint is not none and name in (checkpoint.order or {}) and checkpoint.order[name] != value %}
-        {% set keeps_sequences = change_tables.format_of(spec.format).keeps_sequences %}
-        {% if not (keeps_sequences and keeps_sequences(spec, checkpoint.order, state)) %}
+    {% set keeps_sequences = change_tables.format_of(spec.format).keeps_sequences %}
+    {% for name, value in change_tables.settings_of_order(spec).items() if name in order_before and order_before[name] != value %}
+        {% if not (keeps_sequences and keeps_sequences(spec, order_before, state)) %}
             {% do found.append(
-                "`" ~ name ~ "`, by which changes are ordered, is " ~ change_tables.shown_value(value) ~ ", was " ~ change_tables.shown_value(checkpoint.order[name])
+                "`" ~ name ~ "`, by which changes are ordered, is " ~ change_tables.shown_value(value) ~ ", was " ~ change_tables.shown_value(order_before[name])
             ) %}
         {% endif %}
     {% endfor %}

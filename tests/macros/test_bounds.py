@@ -729,6 +729,26 @@ def test_a_commit_may_repeat_one_of_the_log_unless_it_comes_after_all_of_these(
     assert call("summarize_batch", call("table_spec", "feed", "trail"), run, "a_batch")["may_repeat"] is may_repeat
 
 
+def test_a_transaction_is_repeated_where_the_log_has_one_of_its_group_and_name_from_an_earlier_place(
+    shapes: Shapes,
+) -> None:
+    call = shapes.project.macros("dedup_feed__trail")
+    sql = _in_one_line(call("leave_out_repeated", call("table_spec", "feed", "trail"), "a_log", "a_batch"))
+    commits = call("goldengate_trail_commits", call("table_spec", "feed", "trail"))
+    group, name = f"{commits['group']} as _ct_group", "_csn as _ct_name_1, _transaction_id as _ct_name_2"
+    assert f"select {group}, {name}, min(_change_seq) as _ct_first_seq from a_batch where _ct_is_change" in sql
+    assert f"(select {group}, {name}, _change_seq from a_log where _checkpoint is null) as logged" in sql
+    same = [f"transactions.{column} = logged.{column}" for column in ("_ct_group", "_ct_name_1", "_ct_name_2")]
+    assert f"on {' and '.join(same)} and logged._change_seq < transactions._ct_first_seq" in sql
+    # what a format says is SQL over the log: no column of the batch is one of `repeated`, too
+    joined = f"on {commits['group']} = repeated._ct_group and batch._csn = repeated._ct_name_1"
+    assert f"{joined} and batch._transaction_id = repeated._ct_name_2" in sql
+    assert (
+        f"'ignored', _status) as _status, if(_ct_is_change and repeated._ct_group is not null, {commits['reason']}, "
+        in sql
+    )
+
+
 FOUND: dict[str, Any] = {
     "changes": 0, "revised": 0, "retracted": 0, "lowest_seq": None, "highest_seq": None, "truncate_seq": "",
     "moves": False, "retracted_keys": [], "quarantined": {"rejected": 1, "waiting": 2}, "commits": {},
