@@ -17,7 +17,6 @@
     quarantined_rows         how many rejected and waiting rows were met
     quarantined              how many raw rows are in quarantine as rejected and as waiting after the run, and since when (see
                              `compare_with_quarantine`)
-    has_quarantine_news      whether the run has news of such rows to write
     waiting                  of a run that reads on, the first place of each group at which a row waits, as texts, in their order
     facts                    what the run says of itself, as far as the batch shows it
 -#}
@@ -44,7 +43,7 @@
         'retractions': row.get('retractions') | int(0),
         'landed_span': [row.get('lowest_landed', row['lowest_seq']), row.get('highest_landed', row['highest_seq'])],
         'truncate_seq': row['truncate_seq'] or '', 'moves': row['moves'] | int(0) > 0,
-        'quarantined_rows': verdicts | sum(attribute='quarantined_rows'), 'quarantined': quarantined, 'has_quarantine_news': false,
+        'quarantined_rows': verdicts | sum(attribute='quarantined_rows'), 'quarantined': quarantined,
         'waiting': fromjson(row['waiting'] or '[]') if run.kind == 'since' else [],
         'facts': change_tables.facts_of_run(row, verdicts),
     })) %}

@@ -162,7 +162,10 @@ group by _ct_quarantine_id
 {% endmacro %}
 
 
-{#- What was found, with what it means for the rows in quarantine. Asked only where there can be news. -#}
+{#-
+    What was found, with what it means for the rows in quarantine, and whether there is news of these to write (`has_quarantine_news`). Asked
+    only where there can be some.
+-#}
 {% macro compare_with_quarantine(spec, quarantine, batch, run, found) %}
     {% if found.quarantined_rows == 0 and not change_tables._may_heal(spec, run) %}
         {% do return(dict(found, quarantined=run.checkpoint_before.quarantined, has_quarantine_news=false)) %}

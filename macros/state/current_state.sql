@@ -18,7 +18,7 @@
     {%- endif -%}
     {%- set log = change_tables.state_relation(dedup) -%}
     {%- set state = change_tables.state_relation(this) -%}
-    {%- set run = change_tables.state_run(spec, dedup, folds=spec.images == 'partial' or keeps_deleted, keeps_deleted=keeps_deleted) -%}
+    {%- set run = change_tables.state_run(spec, dedup, keeps_deleted=keeps_deleted) -%}
     {%- if keeps_deleted -%}
         {%- call change_tables.folded_query(spec, run, log, state) -%}
 {{ change_tables._kept_rows(spec) }}

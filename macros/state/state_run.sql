@@ -1,5 +1,5 @@
 {#- What a run of a model over a log has to do (see `fold_run`), from the log's checkpoint and its own. -#}
-{% macro state_run(spec, dedup, folds, history=false, keeps_deleted=false, from_tables=false) %}
+{% macro state_run(spec, dedup, history=false, keeps_deleted=false, from_tables=false) %}
     {% set state = change_tables.state_relation(this) %}
     {% set checkpoints = change_tables.read_checkpoints([dedup] if change_tables.is_rebuild() else [dedup, this], from_tables or change_tables.is_rebuild()) %}
     {#- before the log is built, `dbt compile` shows what a first run would be -#}
@@ -13,17 +13,17 @@
     {#- a run that began before the last one that wrote leaves the news to the next: see `changes_since` -#}
     {% set is_new = follows and checkpoint.written < change_tables.batch_id()
         and (checkpoint.batch < log_checkpoint.batch or change_tables.columns_have_changed(spec, checkpoint)) %}
-    {% set run = change_tables.fold_run(spec, log_checkpoint, folds, history, checkpoint_before, is_new, keeps_deleted=keeps_deleted) %}
+    {% set run = change_tables.fold_run(spec, log_checkpoint, history, keeps_deleted, checkpoint_before, is_new) %}
     {% if run.kind == 'first' and run.exchanges and spec.images == 'full' and not run.log_is_outdated %}
         {% set exchanges = change_tables.has_exchanges(spec, run, change_tables.state_relation(dedup)) %}
-        {% set run = change_tables.fold_run(spec, log_checkpoint, folds, history, exchanges=exchanges, keeps_deleted=keeps_deleted) %}
+        {% set run = change_tables.fold_run(spec, log_checkpoint, history, keeps_deleted, exchanges=exchanges) %}
     {% endif %}
     {% if run.moves and run.kind != 'nothing new' and spec.images == 'partial' and not run.log_is_outdated %}
         {% do change_tables.refuse_moves_without_functions(spec) %}
     {% endif %}
     {#- a cached checkpoint may be old: the tables are asked before one is rebuilt -#}
     {% if run.kind == 'first' and checkpoint is not none and checkpoints[1].is_cached %}
-        {% do return(change_tables.state_run(spec, dedup, folds, history, keeps_deleted, from_tables=true)) %}
+        {% do return(change_tables.state_run(spec, dedup, history, keeps_deleted, from_tables=true)) %}
     {% endif %}
     {% if run.kind == 'first' and checkpoint is not none and checkpoint.log == log_checkpoint.log and checkpoint.batch > log_checkpoint.batch %}
         {% do log(this ~ ': its log was set back to an older version; it has to be rebuilt', info=true) %}
