@@ -6,10 +6,10 @@
 
     {%- do change_tables.refuse_foreign_table(view) -%}
     {%- for taken_in in run.checkpoint.logs.values() -%}
-        {%- do change_tables.refuse_unfinished_log({'checkpoint': taken_in}) -%}
+        {%- do change_tables.refuse_unfinished_log(taken_in) -%}
     {%- endfor -%}
     {%- for entry in run.outdated -%}
-        {%- do change_tables.refuse_log_of_other_columns(entry, {'log_is_outdated': true}) -%}
+        {%- do change_tables.refuse_log_of_other_columns(entry) -%}
     {%- endfor -%}
 
     {{ run_hooks(pre_hooks) }}
@@ -104,7 +104,7 @@ when not matched then insert (_checkpoint, {{ change_tables.column_list(columns)
 
 {#- The columns that readers see first, as `ensure_view` takes them. -#}
 {% macro _document_spec() %}
-    {% do return({'columns': [
+    {% do return({'columns_of_format': [], 'columns': [
         {'name': 'record_ids', 'data_type': 'array<bigint>'},
         {'name': 'class_name', 'data_type': 'string'},
         {'name': 'association', 'data_type': 'string'},

@@ -17,7 +17,7 @@
     {%- endif -%}
     {%- if run.renaming -%}
         {%- set naming = {'_present_columns': true, '_changed_columns': true} -%}
-        {%- for column in change_tables.further_columns(spec) | selectattr('is_name') -%}
+        {%- for column in spec.columns_of_format | selectattr('is_name') -%}
             {%- do naming.update({column.name: false}) -%}
         {%- endfor -%}
         {%- do change_tables.follow_names(view, state, run.renaming, naming) -%}

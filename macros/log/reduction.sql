@@ -72,7 +72,7 @@ reduced_deliveries as (
     contents are, and that is no conflict.
 -#}
 {% macro _completeness(spec) %}
-    {% set columns = change_tables.further_columns(spec) | selectattr('completes') | map(attribute='name') | list %}
+    {% set columns = spec.columns_of_format | selectattr('completes') | map(attribute='name') | list %}
     {% do return('struct(' ~ columns | join(', ') ~ ')' if columns else none) %}
 {% endmacro %}
 
@@ -352,7 +352,7 @@ and not (_ct_logged['_schema_version'] < {{ spec.added.values() | max }} and _pr
 -#}
 {% macro _content_hash(spec, has_versions) -%}
     {%- set present = {'name': '_present_columns', 'data_type': 'array<string>', 'holds_no_nulls': true} -%}
-    {%- set of_format = change_tables.further_columns(spec) | selectattr('is_content') | list -%}
+    {%- set of_format = spec.columns_of_format | selectattr('is_content') | list -%}
     {%- set columns = [{'name': '_change_op', 'data_type': 'string'}] + spec.columns + [present] + of_format -%}
     {%- set columns = change_tables._columns_as_logged(spec, columns) if has_versions else columns -%}
     if(_change_op in ('delete', 'truncate'), xxhash64(_change_op), {{ change_tables.hash_of(columns) }})

@@ -60,7 +60,7 @@
 {% macro taken_names(format) %}
     {% do return(
         change_tables.contract_column_types().keys() | list
-        + change_tables.further_columns({'format': format}) | map(attribute='name') | list
+        + change_tables.format_of(format).columns | map(attribute='name') | list
     ) %}
 {% endmacro %}
 
@@ -71,18 +71,11 @@
 {% endmacro %}
 
 
-{#- The columns of its own that a format carries through staging and log: see `format_of`. Published documents have no format, and none. -#}
-{% macro further_columns(spec) %}
-    {% do return(spec.columns_of_format) if 'columns_of_format' in spec %}
-    {% do return(change_tables.format_of(spec.format).columns if 'format' in spec else []) %}
-{% endmacro %}
-
-
 {#- The types of columns of the models and of their tables: name -> type. -#}
 {% macro columns_of_table(spec, names) %}
     {% set types = change_tables.contract_column_types() %}
     {% do types.update({'_key_before': change_tables.key_type(spec)}) %}
-    {% for column in change_tables.further_columns(spec) + spec.columns %}
+    {% for column in spec.columns_of_format + spec.columns %}
         {% do types.update({column.name: column.data_type}) %}
     {% endfor %}
     {% set columns = {} %}

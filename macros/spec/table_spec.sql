@@ -7,7 +7,7 @@
     columns                   the declared columns, in order: {name, data_type, meta}. Key columns that the format adds come first,
                               and are then the `key`
     column_names              their names
-    columns_of_format         the columns of its own that the format carries: see `further_columns`
+    columns_of_format         the columns of its own that the format carries through staging and log: see `format_of`
     multi_valued              declared columns of many values, which are no part of a row, and not in `columns`
     retired, hidden           the names of the retired columns, and of those that `current_` does not show
     renamed                   the columns that had other names: name -> these, the latest one first. See `landing_names`
@@ -50,7 +50,7 @@
         'relation': change_tables.relation_of_node(node),
         'columns': columns,
         'column_names': columns | map(attribute='name') | list,
-        'columns_of_format': change_tables.further_columns(given),
+        'columns_of_format': change_tables.format_of(given.format).columns,
         'multi_valued': multi_valued,
         'retired': columns | selectattr('meta.retired', 'defined') | selectattr('meta.retired') | map(attribute='name') | list,
         'hidden': change_tables._hidden_names(columns),

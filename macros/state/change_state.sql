@@ -11,8 +11,8 @@
     {%- do change_tables.refuse_foreign_table(view) -%}
     {%- do change_tables.refuse_moved_table(view, state) -%}
     {%- do change_tables.refuse_other_contract(shown_spec, shown) -%}
-    {%- do change_tables.refuse_unfinished_log(run) -%}
-    {%- do change_tables.refuse_log_of_other_columns(spec, run) -%}
+    {%- do change_tables.refuse_unfinished_log(run.checkpoint) -%}
+    {%- do change_tables.refuse_log_of_other_columns(spec) if run.log_is_outdated -%}
     {%- do change_tables.refuse_lesser_log(state, run) -%}
 
     {{ run_hooks(pre_hooks) }}
@@ -152,19 +152,17 @@
 {% endmacro %}
 
 
-{#- A log without a checkpoint is not there, or does not say what it has: no state can follow it. -#}
-{% macro refuse_unfinished_log(run) %}
-    {% do change_tables.refuse_model("the log that it follows has not been built to its end; build that first") if run.checkpoint.log == '' %}
+{#- A log without a checkpoint is not there, or does not say what it has: no state can follow it. `taken_in` has its `log`. -#}
+{% macro refuse_unfinished_log(taken_in) %}
+    {% do change_tables.refuse_model("the log that it follows has not been built to its end; build that first") if taken_in.log == '' %}
 {% endmacro %}
 
 
 {#- A log that was built with other columns than are declared by now cannot be read as the spec says. -#}
-{% macro refuse_log_of_other_columns(spec, run) %}
-    {% if run.log_is_outdated %}
-        {% do change_tables.refuse_model(
-            "source '" ~ spec.source_name ~ "." ~ spec.table_name ~ "' has changed since the log that the model follows was built; build that first"
-        ) %}
-    {% endif %}
+{% macro refuse_log_of_other_columns(entry) %}
+    {% do change_tables.refuse_model(
+        "source '" ~ entry.source_name ~ "." ~ entry.table_name ~ "' has changed since the log that the model follows was built; build that first"
+    ) %}
 {% endmacro %}
 
 
