@@ -79,7 +79,7 @@
     {% endcall %}
     {% set found = change_tables.summarize_batch(spec, run, state) %}
     {% do change_tables._refuse_moves_that_reports_cannot_follow(spec, run, found) %}
-    {% set checkpoint = dict(change_tables.log_checkpoint(spec, run, change_tables.batch_id(), found, reached), origin=origin) %}
+    {% set checkpoint = dict(change_tables.log_checkpoint(spec, run, found, reached), origin=origin) %}
     {#- what is there is replaced by the run alone whose rows the log has: another one can be building it -#}
     {% if found.quarantined_rows > 0 or change_tables.found_relation(quarantine) is not none %}
         {% call statement('quarantine') %}
@@ -132,7 +132,7 @@
     {% do change_tables.refuse_other_records(spec, state, batch, reduced, run) %}
     {% do change_tables._refuse_moves_that_reports_cannot_follow(spec, run, found) %}
     {% set found = change_tables.compare_with_quarantine(spec, quarantine, batch, run, found) %}
-    {% set checkpoint = change_tables.log_checkpoint(spec, run, change_tables.batch_id(), found, reached) %}
+    {% set checkpoint = change_tables.log_checkpoint(spec, run, found, reached) %}
     {% if found.has_quarantine_news or not change_tables.has_same_news(run, checkpoint) %}
         {% set facts = change_tables.facts_of_log(spec, run, found, reached) %}
         {% set log_after = change_tables._write_log(spec, view, run, batch, reduced, found, dict(checkpoint, facts=facts)) %}

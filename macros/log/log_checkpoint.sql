@@ -40,7 +40,8 @@
     has_reported           whether one of its runs has reported a change
     facts                  what its run read and wrote (see `facts_of_run`)
 -#}
-{% macro log_checkpoint(spec, run, batch, found, reached) %}
+{% macro log_checkpoint(spec, run, found, reached) %}
+    {% set batch = change_tables.batch_id() %}
     {% set checkpoint_before = run.checkpoint_before %}
     {% set before = checkpoint_before or dict(change_tables.checkpoint_of_unbuilt_log(), log=batch, origin=batch) %}
     {% set held = before.held_changes %}

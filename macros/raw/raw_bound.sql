@@ -175,10 +175,8 @@
     {% endif %}
     {% set places = change_tables.places_by_group(watermark) %}
     {% for row in groups if row['_ct_places'] > 0 %}
-        {% set place = change_tables.place_of(
-            arrival, row.values() | list, is_whole=arrival.is_whole,
-            fingerprint=row['_ct_fingerprint'] if spec.lookback == 0 and not arrival.is_whole else none
-        ) %}
+        {% set fingerprint = row['_ct_fingerprint'] if change_tables._takes_fingerprint(spec, arrival) else none %}
+        {% set place = change_tables.place_of(arrival, row.values() | list, is_whole=arrival.is_whole, fingerprint=fingerprint) %}
         {% do places.update({tojson(place.group): place}) %}
         {% if arrival.kind == 'text' %}
             {% do change_tables._refuse_numbers_of_two_lengths(spec, arrival, (from[0] or place).position[0], [row['_ct_shortest'], row['_ct_longest']]) %}
@@ -221,10 +219,16 @@
 {% endmacro %}
 
 
+{#- Whether a look takes the fingerprint of the last place: where rows can land that are alike in their arrival, and are not read again anyway. -#}
+{% macro _takes_fingerprint(spec, arrival) %}
+    {% do return(spec.lookback == 0 and not arrival.is_whole) %}
+{% endmacro %}
+
+
 {#- What a look asks: of each group the last place, and how many rows there are. -#}
 {% macro _groups_since(spec, arrival, columns, from, condition, counts_all) -%}
 {%- set hashed = [] -%}
-{%- for column in columns.values() if not arrival.is_whole and spec.lookback == 0 and 'variant' not in column.data_type -%}
+{%- for column in columns.values() if change_tables._takes_fingerprint(spec, arrival) and 'variant' not in column.data_type -%}
     {%- do hashed.append(column) -%}
 {%- endfor -%}
 {%- set first = '_ct_arrival.' ~ change_tables.quoted(arrival.columns[0]) -%}

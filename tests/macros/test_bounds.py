@@ -758,12 +758,15 @@ REPORTING = FOUND | {"changes": 1, "facts": {"reports": {"conflicting_content": 
 NO_LOAD = {"snapshot": None}
 LOAD = {"snapshot": "qlik_load", "snapshot_seq": "300"}
 
+BATCH = "20260131T120000000000_00000000"
+"""The run of a test."""
+
 # the checkpoint before, what was found, what the spec says -> what the checkpoint says
 CHECKPOINTS: dict[str, tuple[dict[str, Any] | None, dict[str, Any], dict[str, Any], dict[str, Any]]] = {
     "an empty first build": (
         None, FOUND, NO_LOAD,
         {
-            "storage_version": 6, "log": "2", "origin": "2", "batch": "2", "extends": None, "reset_seq": "",
+            "storage_version": 6, "log": BATCH, "origin": BATCH, "batch": BATCH, "extends": None, "reset_seq": "",
             "highest_seq": "",
             "loads": [], "load_times": {}, "commits": {}, "snapshot_seq": None, "rebuild": "",
             "first_names": ["order", "it's"], "forgets": False,
@@ -777,15 +780,15 @@ CHECKPOINTS: dict[str, tuple[dict[str, Any] | None, dict[str, Any], dict[str, An
     "a log that was rebuilt": (BEFORE | {"log": "1", "origin": "0"}, FOUND, LOAD, {"log": "1", "origin": "0"}),
     "changes": (
         BEFORE, FOUND | {"changes": 1, "lowest_seq": "501", "highest_seq": "600"}, LOAD,
-        BEFORE | {"batch": "2", "extends": "1", "highest_seq": "600", "changes": 71, "held_changes": 61},
+        BEFORE | {"batch": BATCH, "extends": "1", "highest_seq": "600", "changes": 71, "held_changes": 61},
     ),
     "late changes, of which the log holds one": (
         BEFORE, FOUND | {"changes": 3, "revised": 1, "lowest_seq": "400", "highest_seq": "400"}, LOAD,
-        BEFORE | {"batch": "2", "extends": None, "changes": 73, "held_changes": 62},
+        BEFORE | {"batch": BATCH, "extends": None, "changes": 73, "held_changes": 62},
     ),
     "changes at the sequence that the log reaches": (
         BEFORE, FOUND | {"changes": 2, "lowest_seq": "500", "highest_seq": "600"}, LOAD,
-        BEFORE | {"batch": "2", "extends": None, "highest_seq": "600", "changes": 72, "held_changes": 62},
+        BEFORE | {"batch": BATCH, "extends": None, "highest_seq": "600", "changes": 72, "held_changes": 62},
     ),
     "changes after all that the log has, but before its last reset": (
         BEFORE | {"reset_seq": "700"}, FOUND | {"changes": 1, "lowest_seq": "600", "highest_seq": "600"}, LOAD,
@@ -798,7 +801,7 @@ CHECKPOINTS: dict[str, tuple[dict[str, Any] | None, dict[str, Any], dict[str, An
     "a late truncate": (BEFORE, FOUND | {"changes": 1, "truncate_seq": "200"}, LOAD, {"reset_seq": "300"}),
     "a load at a higher sequence, without a row": (
         BEFORE, FOUND, LOAD | {"snapshot_seq": "700"},
-        {"batch": "2", "reset_seq": "700", "loads": ["300", "700"], "snapshot_seq": "700"},
+        {"batch": BATCH, "reset_seq": "700", "loads": ["300", "700"], "snapshot_seq": "700"},
     ),
     "commits and times of loads, and keys that were forgotten": (
         BEFORE | {"commits": {"a": "5", "b": "5"}, "load_times": {"300": "2026-01-30 12:00:00"}, "forgets": True},
@@ -814,16 +817,16 @@ CHECKPOINTS: dict[str, tuple[dict[str, Any] | None, dict[str, Any], dict[str, An
     "no moves after moves": (BEFORE | {"moves": True}, FOUND | {"changes": 1}, LOAD, {"moves": True}),
     "a change retracted": (
         BEFORE, FOUND | {"changes": 1, "revised": 1, "retracted": 1, "retracted_keys": [7, 8]}, LOAD,
-        {"batch": "2", "rebuild": "", "retracted_keys": [["2", [7, 8]]], "changes": 71, "held_changes": 59},
+        {"batch": BATCH, "rebuild": "", "retracted_keys": [[BATCH, [7, 8]]], "changes": 71, "held_changes": 59},
     ),
     "more keys of which something is retracted than a checkpoint has room for, or all": (
         BEFORE | {"retracted_keys": [["1", [5]]]}, FOUND | {"changes": 1, "retracted_keys": None}, LOAD,
-        {"rebuild": "2", "retracted_keys": []},
+        {"rebuild": BATCH, "retracted_keys": []},
     ),
     "no room for what was retracted before": (
         BEFORE | {"retracted_keys": [["0", [5]], ["1", [6, 7]]]},
         FOUND | {"changes": 1, "retracted_keys": list(range(98))}, LOAD,
-        {"rebuild": "0", "retracted_keys": [["1", [6, 7]], ["2", list(range(98))]]},
+        {"rebuild": "0", "retracted_keys": [["1", [6, 7]], [BATCH, list(range(98))]]},
     ),
     "nothing is retracted after something was": (
         BEFORE | {"rebuild": "1", "retracted_keys": [["1", [5]]]}, FOUND | {"changes": 1}, LOAD,
@@ -843,7 +846,7 @@ def test_a_checkpoint_keeps_what_downstream_states_need(shapes: Shapes, name: st
     versions = {"schema_version": 1, "added": {"day": 1}, "absent": {"hour": 1}, "renamed_in": {"night": 1}}
     spec = call("table_spec", "feed", "qlik") | given | versions
     run = {"checkpoint_before": before, "arrival": LANDED_AT}
-    checkpoint = call("log_checkpoint", spec, run, "2", found, {"watermark": NOW})
+    checkpoint = call("log_checkpoint", spec, run, found, {"watermark": NOW})
     assert {key: checkpoint.get(key) for key in expected} == expected
     assert (checkpoint["arrival"], checkpoint["watermark"]) == ("timestamp:landed at", NOW)
     assert checkpoint["quarantined"] == found["quarantined"]
