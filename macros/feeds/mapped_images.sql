@@ -69,7 +69,7 @@
 {% macro _tree_of_path(spec, mapping, path, setting) %}
     {% set parts = path.split('.') %}
     {% set found = namespace(tree=none) %}
-    {% set landed = change_tables.landed_columns(spec, spec.relation, [], '') %}
+    {% set landed = change_tables.landed_columns(spec, spec.relation) %}
     {% if mapping.message and parts[0] == 'message' %}
         {% set found.tree = change_tables.type_tree(mapping.message.type if change_tables.message_is_map(mapping.message) else 'struct<' ~ mapping.message.type ~ '>') %}
     {% elif not landed %}
@@ -192,7 +192,7 @@
         {% do change_tables._add_value(spec, column, sql, value.data_type, false, images, mapping.bytes_as) %}
         {% do captured.append(if_captured.replace('{value}', change_tables.text_literal(column.name))) if column.name not in absent %}
     {% endfor %}
-    {% if said.flag and not flags and change_tables.landed_columns(spec, spec.relation, [], '') and spec.columns | length > spec.key | length %}
+    {% if said.flag and not flags and change_tables.landed_columns(spec, spec.relation) and spec.columns | length > spec.key | length %}
         {% do change_tables.refuse_entry(spec, "`not_captured` names flags as " ~ said.flag ~ ", and no column of " ~ spec.relation ~ " has one") %}
     {% endif %}
     {% for column in change_tables.columns_before(spec) if before %}
@@ -235,7 +235,7 @@
     template   the name of what is read, by that of the column
 -#}
 {% macro _field_of_row(spec, row, name, missing, template='{name}') %}
-    {% set landed = change_tables.landed_columns(spec, spec.relation, [], '') %}
+    {% set landed = change_tables.landed_columns(spec, spec.relation) %}
     {% set found, wanted = [], [] %}
     {% for other in change_tables.landing_names(spec, name) %}
         {% set other = template.replace('{name}', other) %}

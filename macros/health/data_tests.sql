@@ -32,7 +32,7 @@
 
 {#- The columns of a table that a data test reads: see `landed_columns`. Stops where the table is not there. -#}
 {% macro columns_for_data_test(spec, relation, what) %}
-    {% set landed = change_tables.landed_columns(spec, relation, [], '') %}
+    {% set landed = change_tables.landed_columns(spec, relation) %}
     {% do change_tables.refuse_data_test(what ~ ", " ~ relation ~ ", must be there and have columns") if not landed %}
     {% do return(landed) %}
 {% endmacro %}

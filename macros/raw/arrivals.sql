@@ -128,7 +128,7 @@
     outlives compaction; of a table of files the time at which its file was written. Stops where the table has neither.
 -#}
 {% macro _arrival_of_files(spec) %}
-    {% do return(none) if not change_tables.landed_columns(spec, spec.relation, [], '') %}
+    {% do return(none) if not change_tables.landed_columns(spec, spec.relation) %}
     {% set versions = change_tables._arrival_of_versions(spec) %}
     {% set described = change_tables.ask_once('describe extended ' ~ spec.relation) if not versions else [] %}
     {% set provider = described | selectattr(0, 'equalto', 'Provider') | map(attribute=1) | first | default(none) %}
@@ -147,7 +147,7 @@
 
 {#- The commits of a raw table as arrival; none where it keeps none with its rows. -#}
 {% macro _arrival_of_versions(spec) %}
-    {% do return(none) if not change_tables.landed_columns(spec, spec.relation, [], '') %}
+    {% do return(none) if not change_tables.landed_columns(spec, spec.relation) %}
     {% do return(change_tables.arrival_by_commits(change_tables.properties_of_raw(spec))) %}
 {% endmacro %}
 

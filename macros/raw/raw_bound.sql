@@ -78,7 +78,7 @@
     } %}
     {% set natural = change_tables.natural_arrival(spec) %}
     {% set looks = natural and change_tables.names_records(spec, natural) and natural != arrival %}
-    {% if looks and change_tables.landed_columns(spec, spec.relation, natural.group + natural.columns, '') %}
+    {% if looks and change_tables.landed_columns(spec, spec.relation, natural.group + natural.columns) %}
         {% do change_tables._refuse_two_records(spec, natural, bound.predicate or 'true') %}
     {% endif %}
     {% do return(bound) %}
@@ -139,7 +139,7 @@
 {#- The columns of the raw table, of which those of the arrival are some. Empty while it does not exist. -#}
 {% macro _landed_arrival(spec, arrival) %}
     {% do return(change_tables.landed_columns(
-        spec, spec.relation, [] if arrival.hidden else arrival.group + arrival.columns, '',
+        spec, spec.relation, [] if arrival.hidden else arrival.group + arrival.columns,
         numbers=arrival.columns if arrival.kind == 'whole_number' and not arrival.hidden else []
     )) %}
 {% endmacro %}

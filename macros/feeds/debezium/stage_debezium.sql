@@ -57,7 +57,7 @@
     {% elif layout == 'flattened_message' %}
         {% do return("coalesce(message['__source_" ~ name ~ "'], message['__" ~ name ~ "'])" if of_source else "message['__" ~ name ~ "']") %}
     {% endif %}
-    {% set landed = change_tables.landed_columns(spec, spec.relation, [], '') %}
+    {% set landed = change_tables.landed_columns(spec, spec.relation) %}
     {% if layout == 'columns' %}
         {% do return(change_tables.quoted(name)) if not of_source %}
         {% set source = change_tables.type_tree(landed.source.data_type) if 'source' in landed else {'kind': 'none'} %}

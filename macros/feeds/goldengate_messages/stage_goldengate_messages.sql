@@ -6,7 +6,7 @@
 {% macro goldengate_messages_mapping(spec) %}
     {% set of_rows = spec.layout in ['row', 'row_columns'] %}
     {% set in_message = spec.layout in ['operation', 'row'] %}
-    {% set landed = change_tables.landed_columns(spec, spec.relation, [], '') %}
+    {% set landed = change_tables.landed_columns(spec, spec.relation) %}
     {% set fields = {} %}
     {% for name in ['table', 'op_type', 'op_ts', 'pos', 'xid', 'csn'] %}
         {% if in_message %}

@@ -14,7 +14,7 @@
     columns    the declared columns that the raw table has
 -#}
 {% macro openedge_columns(spec, relation, known, required, columns=[]) %}
-    {% set landed = change_tables.landed_columns(spec, relation, [], '') %}
+    {% set landed = change_tables.landed_columns(spec, relation) %}
     {% set reserved = change_tables._openedge_near_names(known.values() | sum(start=[])) %}
     {% set found = {'headers': {}, 'declared': {}, 'ordinals': {}, 'landed': landed.keys() | list, 'absent': 0, 'two_values': ''} %}
     {% set matches, missing, taken, of_headers = {}, [], [], [] %}
@@ -81,7 +81,7 @@
     {% set change = change_tables.openedge_change_columns(spec) %}
     {% set columns = (change.headers.values() | list + change.declared.values() | list) | select | list %}
     {% set known = (columns + columns | selectattr('parts') | map(attribute='parts') | sum(start=[])) | map(attribute='name') | list %}
-    {% set landed = change_tables.landed_columns(spec, spec.relation, [], '').values() | list %}
+    {% set landed = change_tables.landed_columns(spec, spec.relation).values() | list %}
     {% set near = change_tables._openedge_near_names(landed | map(attribute='name')) %}
     {% set found = [] %}
     {% for column in landed if column.name not in known %}

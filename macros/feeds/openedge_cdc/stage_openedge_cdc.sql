@@ -440,7 +440,7 @@ unclaimed as (
     {% set snapshot = [change_tables.relation_of_node(change_tables.find_source(spec.source_name, spec.snapshot))] if spec.snapshot else [] %}
     {% for column in spec.columns if modules.re.match('array', column.data_type | lower) %}
         {% for relation in [spec.relation] + snapshot %}
-            {% set landed = change_tables.landed_columns(spec, relation, [], '', has_row=true).get(column.name | lower) %}
+            {% set landed = change_tables.landed_columns(spec, relation, has_row=true).get(column.name | lower) %}
             {% do texts.append(column.name) if landed and not landed.data_type.startswith('array') %}
         {% endfor %}
     {% endfor %}
