@@ -6,10 +6,10 @@
 
     {%- do change_tables.refuse_foreign_table(view) -%}
     {%- for taken_in in run.checkpoint.logs.values() -%}
-        {%- do change_tables.refuse_unfinished_log({'checkpoint': taken_in}) -%}
+        {%- do change_tables.refuse_unfinished_log(taken_in) -%}
     {%- endfor -%}
     {%- for entry in run.outdated -%}
-        {%- do change_tables.refuse_log_of_other_columns(entry, {'log_is_outdated': true}) -%}
+        {%- do change_tables.refuse_log_of_other_columns(entry) -%}
     {%- endfor -%}
 
     {{ run_hooks(pre_hooks) }}
@@ -42,7 +42,7 @@
     {%- endif -%}
 
     {%- if is_shown -%}
-        {%- do change_tables.ensure_state_view(view, state, change_tables._document_spec(), ['_batch_id', '_position'], '_checkpoint is null', checkpoint, 1, is_written) -%}
+        {%- do change_tables.ensure_state_view(view, state, change_tables._document_spec(), ['_batch_id', '_position'], '_checkpoint is null', checkpoint=checkpoint, is_written=is_written) -%}
     {%- endif -%}
     {%- do apply_grants(view, config.get('grants'), should_revoke(view, full_refresh_mode=run.kind == 'first')) -%}
 
@@ -107,7 +107,7 @@ when not matched then insert (_checkpoint, {{ change_tables.column_list(columns)
 
 {#- The columns that readers see first, as `ensure_view` takes them. -#}
 {% macro _document_spec() %}
-    {% do return({'columns': [
+    {% do return({'columns_of_format': [], 'columns': [
         {'name': 'record_ids', 'data_type': 'array<bigint>'},
         {'name': 'class_name', 'data_type': 'string'},
         {'name': 'association', 'data_type': 'string'},

@@ -25,10 +25,12 @@
 
 {#- Stops a log that has forgotten keys where their table is not to be seen: what it keeps out would come in again. -#}
 {% macro refuse_lost_door(spec, checkpoint) %}
-    {% do change_tables.refuse_model(
-        change_tables.forgotten_keys(spec) ~ ", which keeps forgotten keys out of the log, is not to be seen: run again."
-        ~ " If it is gone, restore it, or name the keys to change-tables forget once more, before the log is built"
-    ) if (checkpoint or {}).forgets and not change_tables.has_forgotten_keys(spec) %}
+    {% if checkpoint and checkpoint.forgets and not change_tables.has_forgotten_keys(spec) %}
+        {% do change_tables.refuse_model(
+            change_tables.forgotten_keys(spec) ~ ", which keeps forgotten keys out of the log, is not to be seen: run again."
+            ~ " If it is gone, restore it, or name the keys to change-tables forget once more, before the log is built"
+        ) %}
+    {% endif %}
 {% endmacro %}
 
 
@@ -62,7 +64,7 @@
     {%- set table = change_tables.forgotten_keys(spec) -%}
     {%- set salt = '(select max(salt) from ' ~ table ~ ')' -%}
     {%- set emptied = spec.column_names + ['_change_op', '_change_id', '_present_columns', '_changed_columns', '_key_before', '_report']
-        + change_tables.further_columns(spec) | map(attribute='name') | list -%}
+        + spec.columns_of_format | map(attribute='name') | list -%}
     {%- set blocks = ['_ct_blocks_watermark'] if bound.arrival and change_tables.says_what_blocks_watermark(spec) else [] -%}
 forgotten_keys as (
 

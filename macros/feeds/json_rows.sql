@@ -40,8 +40,10 @@
     {%- set type = change_tables.canonical_type(column.data_type) -%}
     {%- set name_of_column = column.label or column.name -%}
     {%- set names = change_tables.landing_names(spec, name_of_column) -%}
-    {%- set quoted_names = '\\Q' ~ names | join('\\E|\\Q') ~ '\\E' -%}
-    {%- set name = ('' if spec.settings.column_names == 'exact' else '(?iu)') ~ '"' ~ (quoted_names if names | length == 1 else '(?:' ~ quoted_names ~ ')') ~ '"\\s*:\\s*' -%}
+    {%- set any_name = '\\Q' ~ names | join('\\E|\\Q') ~ '\\E' -%}
+    {%- set any_name = '(?:' ~ any_name ~ ')' if names | length > 1 else any_name -%}
+    {%- set ignoring_case = '' if spec.settings.column_names == 'exact' else '(?iu)' -%}
+    {%- set name = ignoring_case ~ '"' ~ any_name ~ '"\\s*:\\s*' -%}
     {%- if type.startswith('decimal') -%}
         case
             when {{ text }} is not null and ({{ text }} rlike 'E' or {{ json }} rlike {{ change_tables.text_literal(name ~ '[-0-9.]{16}') }})

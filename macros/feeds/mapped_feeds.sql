@@ -6,7 +6,9 @@
     {% if given.get('hold_open_transactions') %}
         {% do found.append("`hold_open_transactions` must be false: the description does not say where a transaction ends, got true") %}
     {% endif %}
-    {% do found.extend(change_tables.lookback_mistakes(given, 'rows have') if given.get('position') is none else []) %}
+    {% if given.get('position') is none %}
+        {% do found.extend(change_tables.lookback_mistakes(given, 'rows have')) %}
+    {% endif %}
     {% do return(found + change_tables.written_as_mistakes(change_tables.declared_columns(node))) %}
 {% endmacro %}
 
@@ -29,7 +31,14 @@
 
 {#- The last column of a position is the number; the others are the group. `record`: columns by which two records at one position differ. -#}
 {% macro arrival_of_position(position, record) %}
-    {% do return(none if not position else {'kind': 'whole_number', 'group': position[:-1] | list, 'columns': [position[-1]], 'record': record}) %}
+    {% do return(none) if not position %}
+    {% do return({'kind': 'whole_number', 'group': position[:-1] | list, 'columns': [position[-1]], 'record': record}) %}
+{% endmacro %}
+
+
+{#- SQL for the first of some values that is there; none where there are none. -#}
+{% macro first_given(values) %}
+    {% do return('coalesce(' ~ values | join(', ') ~ ')' if values | length > 1 else values | first | default(none)) %}
 {% endmacro %}
 
 

@@ -17,9 +17,11 @@
         'row': change_tables._mapped_row(spec, mapping, mapping.row, 'row'),
         'row_before': change_tables._mapped_row(spec, mapping, mapping.row_before, 'row_before') if mapping.row_before else none,
     } %}
-    {% do change_tables.refuse_entry(spec,
-        "`row` and `row_before` must be alike, got " ~ rows.row.kind ~ " and " ~ rows.row_before.kind
-    ) if rows.row_before and rows.row_before.kind != rows.row.kind %}
+    {% if rows.row_before and rows.row_before.kind != rows.row.kind %}
+        {% do change_tables.refuse_entry(spec,
+            "`row` and `row_before` must be alike, got " ~ rows.row.kind ~ " and " ~ rows.row_before.kind
+        ) %}
+    {% endif %}
     {% set images = {'kind': rows.row.kind, 'written': [], 'two_values': [], 'read': {}, 'read_before': {}, 'columns': {}, 'before': {}} %}
     {% if rows.row.kind == 'texts' %}
         {% do change_tables._images_of_texts(spec, mapping, rows, images) %}
@@ -41,7 +43,11 @@
     {% do return({'kind': 'fields', 'template': given or '{name}'}) if given is none or '{name}' in given %}
     {% set tree = change_tables._tree_of_path(spec, mapping, given, setting) %}
     {% set parts = given.split('.') %}
-    {% set row = {'sql': change_tables.quoted(parts[0]) ~ change_tables.each(parts[1:], '[{text}]') | join, 'tree': tree, 'path': '$' ~ (given[parts[0] | length:] if parts[0] == 'message' else '')} %}
+    {% set row = {
+        'sql': change_tables.quoted(parts[0]) ~ change_tables.each(parts[1:], '[{text}]') | join,
+        'tree': tree,
+        'path': '$' ~ (given[parts[0] | length:] if parts[0] == 'message' else ''),
+    } %}
     {% if tree.kind == 'struct' %}
         {% do return(dict(row, kind='fields')) %}
     {% elif tree.kind == 'string' and parts[0] == 'message' and mapping.message %}
@@ -63,7 +69,7 @@
 {% macro _tree_of_path(spec, mapping, path, setting) %}
     {% set parts = path.split('.') %}
     {% set found = namespace(tree=none) %}
-    {% set landed = change_tables.landed_columns(spec, spec.relation, [], '') %}
+    {% set landed = change_tables.landed_columns(spec, spec.relation) %}
     {% if mapping.message and parts[0] == 'message' %}
         {% set found.tree = change_tables.type_tree(mapping.message.type if change_tables.message_is_map(mapping.message) else 'struct<' ~ mapping.message.type ~ '>') %}
     {% elif not landed %}
@@ -75,10 +81,12 @@
         {% set fields = change_tables.landed_fields(found.tree, part) if found.tree.kind == 'struct' else [] %}
         {% set found.tree = fields[0].tree if fields else none %}
     {% endfor %}
-    {% do change_tables.refuse_entry(spec,
-        "`" ~ setting ~ "` must name a column of " ~ spec.relation ~ " or a field of one, got '" ~ path ~ "'; its columns: "
-        ~ landed.values() | map(attribute='name') | join(', ')
-    ) if found.tree is none %}
+    {% if found.tree is none %}
+        {% do change_tables.refuse_entry(spec,
+            "`" ~ setting ~ "` must name a column of " ~ spec.relation ~ " or a field of one, got '" ~ path ~ "'; its columns: "
+            ~ landed.values() | map(attribute='name') | join(', ')
+        ) %}
+    {% endif %}
     {% do return(found.tree) %}
 {% endmacro %}
 
@@ -132,7 +140,8 @@
 {#- The values that stand for one that was not captured, as SQL literals; empty where there are none. -#}
 {% macro _values_not_captured(mapping) %}
     {% set value = (mapping.not_captured or {}).get('value') %}
-    {% do return(change_tables.text_literals([value] if value is string else value) if value is not none else '') %}
+    {% do return('') if value is none %}
+    {% do return(change_tables.text_literals([value] if value is string else value)) %}
 {% endmacro %}
 
 
@@ -157,8 +166,8 @@
     {% endfor %}
     {% do change_tables.refuse_missing_columns(spec, spec.relation, missing, "`row` and `row_before` say where the declared columns are") %}
     {#- a delete lacks its row where it lacks the key: a struct can have nulls alone -#}
-    {% set key_is_null = found.items() | selectattr(0, 'in', spec.key) | map(attribute='1.sql') | join(' is null and ') ~ ' is null' %}
-    {% set lacks_row = '(' ~ (row_is_null ~ ' or ' if row_is_null else '') ~ key_is_null ~ ')' %}
+    {% set key_is_null = change_tables._key_values(spec, found) | join(' is null and ') ~ ' is null' %}
+    {% set lacks_row = '(' ~ row_is_null ~ ' or ' ~ key_is_null ~ ')' if row_is_null else '(' ~ key_is_null ~ ')' %}
     {% set hidden = change_tables._values_not_captured(mapping) %}
     {% set said = mapping.not_captured or {} %}
     {% if said.absent %}
@@ -175,24 +184,34 @@
         {% endif %}
         {% set is_hidden = change_tables._is_not_captured(spec, mapping, rows.row, column, value.sql, hidden) %}
         {% do flags.append(is_hidden) if is_hidden %}
-        {% set when, end = ('case when not coalesce(' ~ is_hidden ~ ', false) then ', ' end') if is_hidden else ('', '') %}
+        {% set if_captured = 'case when not coalesce(' ~ is_hidden ~ ', false) then {value} end' if is_hidden else '{value}' %}
         {#- what stands for a value is a text, and must not be read as one -#}
-        {% set is_placeholder = hidden and change_tables.type_tree(value.data_type).kind in ['string', 'binary'] %}
-        {% do change_tables._add_value(spec, column, when ~ sql ~ end if is_placeholder else sql, value.data_type, false, images, mapping.bytes_as) %}
-        {% do captured.append(when ~ change_tables.text_literal(column.name) ~ end) if column.name not in absent %}
+        {% if hidden and change_tables.type_tree(value.data_type).kind in ['string', 'binary'] %}
+            {% set sql = if_captured.replace('{value}', sql) %}
+        {% endif %}
+        {% do change_tables._add_value(spec, column, sql, value.data_type, false, images, mapping.bytes_as) %}
+        {% do captured.append(if_captured.replace('{value}', change_tables.text_literal(column.name))) if column.name not in absent %}
     {% endfor %}
-    {% if said.flag and not flags and change_tables.landed_columns(spec, spec.relation, [], '') and spec.columns | length > spec.key | length %}
+    {% if said.flag and not flags and change_tables.landed_columns(spec, spec.relation) and spec.columns | length > spec.key | length %}
         {% do change_tables.refuse_entry(spec, "`not_captured` names flags as " ~ said.flag ~ ", and no column of " ~ spec.relation ~ " has one") %}
     {% endif %}
     {% for column in change_tables.columns_before(spec) if before %}
         {% do change_tables._add_value(spec, column, found_before[column.label].sql, found_before[column.label].data_type, true, images, mapping.bytes_as) %}
     {% endfor %}
-    {% set has_before = found_before.items() | selectattr(0, 'in', spec.key) | map(attribute='1.sql') | join(' is not null or ') ~ ' is not null' %}
-    {% do images.update({
-        'is_null': row_is_null ~ (' and (' ~ before.sql ~ " is null or _ct_operation <> 'delete')" if before and before.sql else '') if row_is_null else none,
-        'has_before': (before.sql ~ ' is not null' if before.sql else has_before) if before else none,
-        'captured': 'array_compact(array(' ~ captured | join(', ') ~ '))',
-    }) %}
+    {% set is_null, has_before = row_is_null, none %}
+    {% if before and before.sql %}
+        {% set is_null = row_is_null ~ ' and (' ~ before.sql ~ " is null or _ct_operation <> 'delete')" if row_is_null else none %}
+        {% set has_before = before.sql ~ ' is not null' %}
+    {% elif before %}
+        {% set has_before = change_tables._key_values(spec, found_before) | join(' is not null or ') ~ ' is not null' %}
+    {% endif %}
+    {% do images.update({'is_null': is_null, 'has_before': has_before, 'captured': 'array_compact(array(' ~ captured | join(', ') ~ '))'}) %}
+{% endmacro %}
+
+
+{#- SQL for the key, column by column, by what was found of the columns. -#}
+{% macro _key_values(spec, found) %}
+    {% do return(found.items() | selectattr(0, 'in', spec.key) | map(attribute='1.sql') | list) %}
 {% endmacro %}
 
 
@@ -216,7 +235,7 @@
     template   the name of what is read, by that of the column
 -#}
 {% macro _field_of_row(spec, row, name, missing, template='{name}') %}
-    {% set landed = change_tables.landed_columns(spec, spec.relation, [], '') %}
+    {% set landed = change_tables.landed_columns(spec, spec.relation) %}
     {% set found, wanted = [], [] %}
     {% for other in change_tables.landing_names(spec, name) %}
         {% set other = template.replace('{name}', other) %}

@@ -61,7 +61,7 @@
     row can have one time, and clocks are set back.
 -#}
 {% macro refuse_times_as_sequences(spec, mapping) %}
-    {% set landed = change_tables.landed_columns(spec, spec.relation, [], '') %}
+    {% set landed = change_tables.landed_columns(spec, spec.relation) %}
     {% set times = landed.values() | selectattr('data_type', 'in', ['date', 'timestamp', 'timestamp_ntz']) | map(attribute='name') | map('lower') | list %}
     {% for part in mapping.sequence %}
         {% set words = modules.re.findall('[a-z_][a-z0-9_]*', modules.re.sub("'[^']*'", ' ', part.sql | lower)) %}

@@ -280,7 +280,7 @@ unpacked as (
         {{ change_tables.read_value('_ct_landed_time', change_tables.type_tree('string'), change_tables.type_tree('timestamp')) }} as _changed_at,
         {%- endif %}
         _transaction_id,
-        {%- for column in change_tables.further_columns(spec) %}
+        {%- for column in spec.columns_of_format %}
         {{ mapping.columns[column.name] }} as {{ column.name }},
         {%- endfor %}
         _raw_id,

@@ -124,10 +124,11 @@
     {%- elif spec.settings.column_names == 'exact' -%}
         transform({{ names }}, name -> coalesce({{ change_tables.map_of_texts(today) }}[name], name))
     {%- else -%}
-        {%- set declared_as = change_tables.map_of_texts(dict(
-            zip(spec.column_names | map('lower'), spec.column_names), **dict(zip(today.keys() | map('lower'), today.values()))
-        )) -%}
-        array_compact(transform({{ names }}, name -> {{ declared_as }}[lower(name)]))
+        {%- set declared_as = change_tables.names_by_lower_case(spec.column_names) -%}
+        {%- for name, name_of_today in today.items() -%}
+            {%- do declared_as.update({name | lower: name_of_today}) -%}
+        {%- endfor -%}
+        array_compact(transform({{ names }}, name -> {{ change_tables.map_of_texts(declared_as) }}[lower(name)]))
     {%- endif -%}
 {%- endmacro %}
 
@@ -151,7 +152,7 @@
     {%- set exact = spec.settings.column_names == 'exact' -%}
     {%- do return(in_other_case) if exact and not spec.renamed -%}
         case
-            {%- for name in spec.renamed or {} %}
+            {%- for name in spec.renamed %}
             {%- for row in ['_ct_row', '_ct_row_before'] %}
             when {{ change_tables._has_two_texts(spec, name, row) }}
                 then concat({{ change_tables.text_literal('value_does_not_fit: ' ~ change_tables.said_of_two_values(name, change_tables.landing_names(spec, name))) }}, array_join({{ change_tables._texts_of_column(spec, name, row) }}, ', '))

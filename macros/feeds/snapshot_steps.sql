@@ -61,7 +61,7 @@ judged_load as (
 
     select
         *,
-        {%- for column in change_tables.further_columns(spec) %}
+        {%- for column in spec.columns_of_format %}
         cast(null as {{ column.data_type }}) as {{ column.name }},
         {%- endfor %}
         {%- if bound.arrival %}

@@ -36,7 +36,7 @@ from staged
             '_change_op', '_change_seq', '_changed_at', '_transaction_id', '_change_id', '_present_columns',
             '_changed_columns', '_key_before', '_raw_id', '_raw_row', '_status', '_status_reason'
         ]
-        + change_tables.further_columns(spec) | map(attribute='name') | list
+        + spec.columns_of_format | map(attribute='name') | list
         + ['_report']
     ) %}
 {% endmacro %}

@@ -131,7 +131,7 @@ staged_rows as (
         {{ "case when _ct_verdict['status'] is not null then to_json(_ct_landed_row, " ~ change_tables.json_options() ~ ') end as ' if not change.has_raw_row }}_raw_row,
         if(_ct_verdict is null, 'accepted', _ct_verdict['status']) as _status,
         _ct_verdict['reason'] as _status_reason,
-        {%- for column in change_tables.further_columns(spec) %}
+        {%- for column in spec.columns_of_format %}
         {{ column.name }},
         {%- endfor %}
         {{ change_tables._of_change(is_change, change.report, 'string') }} as _report,

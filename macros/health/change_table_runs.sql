@@ -76,9 +76,15 @@
 {%- set fields, values = [], [] -%}
 {%- set columns = change_tables.columns_of_runs() -%}
 {%- for name, column in columns.items() -%}
-    {%- set is_number = name in ['first_changed_at', 'last_changed_at'] -%}
-    {%- do fields.append(name ~ ': ' ~ ('bigint' if is_number else 'string' if column[0] == 'timestamp' else column[0])) -%}
-    {%- do values.append('timestamp_micros(' ~ name ~ ')' if is_number else 'cast(' ~ name ~ ' as timestamp)' if column[0] == 'timestamp' else name) -%}
+    {%- if name in ['first_changed_at', 'last_changed_at'] -%}
+        {%- set type, value = 'bigint', 'timestamp_micros(' ~ name ~ ')' -%}
+    {%- elif column[0] == 'timestamp' -%}
+        {%- set type, value = 'string', 'cast(' ~ name ~ ' as timestamp)' -%}
+    {%- else -%}
+        {%- set type, value = column[0], name -%}
+    {%- endif -%}
+    {%- do fields.append(name ~ ': ' ~ type) -%}
+    {%- do values.append(value) -%}
 {%- endfor -%}
 insert into {{ runs }} ({{ columns | join(', ') }})
 select

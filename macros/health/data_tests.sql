@@ -6,9 +6,11 @@
     {% set makers = [maker] if maker is string else maker %}
     {% set tested = graph.nodes.get(model.attached_node) %}
     {% set made_by = change_tables.maker_of(tested) if tested else none %}
-    {% do change_tables.refuse_data_test(
-        "must be put on a model of " ~ makers | join(' or ') ~ ", got " ~ ("one of " ~ made_by if made_by else "another one")
-    ) if made_by not in makers %}
+    {% if made_by not in makers %}
+        {% do change_tables.refuse_data_test(
+            "must be put on a model of " ~ makers | join(' or ') ~ ", got " ~ ("one of " ~ made_by if made_by else "another one")
+        ) %}
+    {% endif %}
     {% do return(change_tables.table_spec_of_model(tested)) %}
 {% endmacro %}
 
@@ -30,7 +32,7 @@
 
 {#- The columns of a table that a data test reads: see `landed_columns`. Stops where the table is not there. -#}
 {% macro columns_for_data_test(spec, relation, what) %}
-    {% set landed = change_tables.landed_columns(spec, relation, [], '') %}
+    {% set landed = change_tables.landed_columns(spec, relation) %}
     {% do change_tables.refuse_data_test(what ~ ", " ~ relation ~ ", must be there and have columns") if not landed %}
     {% do return(landed) %}
 {% endmacro %}

@@ -18,7 +18,7 @@
     {% for name in ['_change_op', '_present_columns', '_changed_columns', '_changed_at', '_transaction_id', '_raw_id'] %}
         {% do columns.append({'name': name, 'data_type': types[name], 'holds_no_nulls': true}) %}
     {% endfor %}
-    {% do return(columns + change_tables.further_columns(spec)) %}
+    {% do return(columns + spec.columns_of_format) %}
 {% endmacro %}
 
 

@@ -16,13 +16,15 @@
         {%- do log(this ~ ': its table was set back to an older version; it reads on from there, and the models after it are rebuilt', info=true) -%}
     {%- endif -%}
     {%- if run.renaming -%}
-        {%- set names = change_tables.further_columns(spec) | selectattr('is_name') | map(attribute='name') -%}
-        {%- set naming = dict({'_present_columns': true, '_changed_columns': true}, **dict.fromkeys(names, false)) -%}
+        {%- set naming = {'_present_columns': true, '_changed_columns': true} -%}
+        {%- for column in spec.columns_of_format | selectattr('is_name') -%}
+            {%- do naming.update({column.name: false}) -%}
+        {%- endfor -%}
         {%- do change_tables.follow_names(view, state, run.renaming, naming) -%}
         {%- do change_tables.ensure_state_view(view, state, spec, change_tables.log_view_columns(spec), '_checkpoint is null') -%}
     {%- endif -%}
     {%- set is_shown = true -%}
-    {%- set log_after = {'checkpoint': run.checkpoint_before, 'checkpoints': run.checkpoints, 'facts': none} -%}
+    {%- set log_after = change_tables._log_as_before(run) -%}
     {%- if run.kind == 'empty' -%}
         {%- set is_shown = change_tables.make_empty_table(view, state, sql) -%}
         {%- do change_tables.ensure_quarantine(change_tables.quarantine_relation(this)) -%}
@@ -39,8 +41,8 @@
 
     {%- if is_shown -%}
         {%- do change_tables.ensure_state_view(
-            view, state, spec, change_tables.log_view_columns(spec), '_checkpoint is null', log_after.checkpoint, log_after.checkpoints,
-            log_after.facts is not none or run.renaming
+            view, state, spec, change_tables.log_view_columns(spec), '_checkpoint is null', checkpoint=log_after.checkpoint,
+            number=log_after.checkpoints, is_written=log_after.facts is not none or run.renaming
         ) -%}
         {%- do change_tables.ensure_view(
             change_tables.reports_relation(this), change_tables.reports_of_log(spec, state, log_after.checkpoint or change_tables.checkpoint_of_unbuilt_log())
@@ -77,7 +79,7 @@
     {% endcall %}
     {% set found = change_tables.summarize_batch(spec, run, state) %}
     {% do change_tables._refuse_moves_that_reports_cannot_follow(spec, run, found) %}
-    {% set checkpoint = dict(change_tables.log_checkpoint(spec, run, change_tables.batch_id(), found, reached), origin=origin) %}
+    {% set checkpoint = dict(change_tables.log_checkpoint(spec, run, found, reached), origin=origin) %}
     {#- what is there is replaced by the run alone whose rows the log has: another one can be building it -#}
     {% if found.quarantined_rows > 0 or change_tables.found_relation(quarantine) is not none %}
         {% call statement('quarantine') %}
@@ -86,7 +88,7 @@
     {% else %}
         {% do change_tables.ensure_quarantine(quarantine) %}
     {% endif %}
-    {% set checkpoint = change_tables._use_deletion_vectors_if_large(state, run, checkpoint) if found.quarantined_rows > 0 else checkpoint %}
+    {% set checkpoint = change_tables._use_deletion_vectors_if_large(state, checkpoint) if found.quarantined_rows > 0 else checkpoint %}
     {% set facts = change_tables.facts_of_log(spec, run, found, reached) %}
     {% set checkpoint = dict(checkpoint, facts=facts) %}
     {% call statement('checkpoint') %}
@@ -117,35 +119,46 @@
         {% do change_tables.ensure_state_view(view, state, spec, change_tables.log_view_columns(spec), '_checkpoint is null') %}
     {% endif %}
     {% set batch, found = change_tables._write_batch(spec, state, run, sql) %}
+    {% if change_tables._is_unforeseen(spec, run, found) %}
+        {% do log(this ~ ': rows of changes that it may hold have landed while this run was looking; the next run takes them in', info=true) %}
+        {% call noop_statement('main', 'nothing new') %}{% endcall %}
+        {% do adapter.drop_relation(batch) %}
+        {% do return(change_tables._log_as_before(run)) %}
+    {% endif %}
     {% if run.kind == 'since' %}
         {% set reached = change_tables.count_watermark_rows(spec, run, change_tables.watermark_after_run(spec, run, found.waiting)) %}
     {% endif %}
-    {#-
-        A run that read its new rows alone may have met some which the log reaches: they landed after it had looked for such, and rows that
-        landed before may be part of the same changes. Not where a run reads all rows that it compares.
-    -#}
-    {% set is_unforeseen = run.kind == 'since' and not (run.is_late or change_tables.format_of(spec.format).read_with)
-        and found.lowest_seq is not none and found.lowest_seq <= run.checkpoint_before.highest_seq %}
-    {% set reduced, found = change_tables._write_reduced(spec, state, run, batch, found) if not is_unforeseen else (batch, found) %}
+    {% set reduced, found = change_tables._write_reduced(spec, state, run, batch, found) %}
     {% do change_tables.refuse_other_records(spec, state, batch, reduced, run) %}
     {% do change_tables._refuse_moves_that_reports_cannot_follow(spec, run, found) %}
-    {% set log_after = {'checkpoint': run.checkpoint_before, 'checkpoints': run.checkpoints, 'facts': none} %}
-    {% if is_unforeseen %}
-        {% do log(this ~ ': rows of changes that it may hold have landed while this run was looking; the next run takes them in', info=true) %}
+    {% set found = change_tables.compare_with_quarantine(spec, quarantine, batch, run, found) %}
+    {% set checkpoint = change_tables.log_checkpoint(spec, run, found, reached) %}
+    {% if found.has_quarantine_news or not change_tables.has_same_news(run, checkpoint) %}
+        {% set facts = change_tables.facts_of_log(spec, run, found, reached) %}
+        {% set log_after = change_tables._write_log(spec, view, run, batch, reduced, found, dict(checkpoint, facts=facts)) %}
     {% else %}
-        {% set found = change_tables.compare_with_quarantine(quarantine, batch, run, found) %}
-        {% set checkpoint = change_tables.log_checkpoint(spec, run, change_tables.batch_id(), found, reached) %}
-        {% if found.has_quarantine_news or not change_tables.has_same_news(run, checkpoint) %}
-            {% set facts = change_tables.facts_of_log(spec, run, found, reached) %}
-            {% set log_after = change_tables._write_log(spec, view, run, batch, reduced, found, dict(checkpoint, facts=facts)) %}
-        {% endif %}
-    {% endif %}
-    {% if log_after.facts is none %}
+        {% set log_after = change_tables._log_as_before(run) %}
         {% call noop_statement('main', 'nothing new') %}{% endcall %}
     {% endif %}
     {% do adapter.drop_relation(batch) %}
     {% do adapter.drop_relation(reduced) if reduced != batch %}
     {% do return(log_after) %}
+{% endmacro %}
+
+
+{#- What comes of a run that has written nothing. -#}
+{% macro _log_as_before(run) %}
+    {% do return({'checkpoint': run.checkpoint_before, 'checkpoints': run.checkpoints, 'facts': none}) %}
+{% endmacro %}
+
+
+{#-
+    Whether a run that read its new rows alone has met some which the log reaches: they landed after it had looked for such, and rows that
+    landed before may be part of the same changes. Not where a run reads all rows that it compares.
+-#}
+{% macro _is_unforeseen(spec, run, found) %}
+    {% do return(false) if run.kind != 'since' or run.is_late or change_tables.format_of(spec.format).read_with %}
+    {% do return(found.lowest_seq is not none and found.lowest_seq <= run.checkpoint_before.highest_seq) %}
 {% endmacro %}
 
 
@@ -185,7 +198,7 @@
     {% set state = change_tables.state_relation(this) %}
     {#- an insert costs far less than a merge, but to read many checkpoints costs, too: the next merge removes them -#}
     {% set adds_only = change_tables.inserts_are_guarded() and found.changes > 0 and found.revised == 0 and run.checkpoints < 30 %}
-    {% set checkpoint = checkpoint if adds_only else change_tables._use_deletion_vectors_if_large(state, run, checkpoint) %}
+    {% set checkpoint = checkpoint if adds_only else change_tables._use_deletion_vectors_if_large(state, checkpoint) %}
     {% if found.has_quarantine_news %}
         {% call statement('quarantined') %}
             {{ change_tables.merge_into_quarantine(state, change_tables.quarantine_relation(this), batch, run) }}
@@ -199,7 +212,7 @@
         {{ change_tables.merge_changes(spec, state, reduced, run, checkpoint, found) }}
         {% endif %}
     {% endcall %}
-    {% do change_tables.drop_stale_batches(this, change_tables.batch_id()) %}
+    {% do change_tables.drop_stale_batches() %}
     {% do return({'checkpoint': checkpoint, 'checkpoints': run.checkpoints + 1 if adds_only else 1, 'facts': checkpoint.facts}) %}
 {% endmacro %}
 
@@ -208,8 +221,8 @@
     The checkpoint of a run that changes rows of the log: a large one uses deletion vectors from now on (see
     `use_deletion_vectors_if_large`).
 -#}
-{% macro _use_deletion_vectors_if_large(state, run, checkpoint) %}
-    {% do return(checkpoint) if checkpoint.changes < change_tables.rows_of_large_table() or (run.checkpoint_before or {}).uses_deletion_vectors %}
+{% macro _use_deletion_vectors_if_large(state, checkpoint) %}
+    {% do return(checkpoint) if checkpoint.changes < change_tables.rows_of_large_table() or checkpoint.uses_deletion_vectors %}
     {% do change_tables.use_deletion_vectors_if_large(state, checkpoint.changes) %}
     {% do return(dict(checkpoint, uses_deletion_vectors=true)) %}
 {% endmacro %}
@@ -220,7 +233,8 @@
     A first build that is stopped here has no checkpoint yet, and counts as never built.
 -#}
 {% macro _refuse_moves_that_reports_cannot_follow(spec, run, found) %}
-    {% if found.moves and not (run.checkpoint_before or {}).moves and spec.images == 'partial' and spec.orphans == 'report' %}
+    {% set has_moved = run.checkpoint_before is not none and run.checkpoint_before.moves %}
+    {% if found.moves and not has_moved and spec.images == 'partial' and spec.orphans == 'report' %}
         {% do change_tables.refuse_moves_without_functions(spec) %}
     {% endif %}
 {% endmacro %}
@@ -253,6 +267,8 @@
     content was read (see `reads` of `format_of`) is read again: it is not lost while its raw row is there to be read for.
 -#}
 {% macro _refuse_loss(spec, view, state, quarantine) %}
+    {% do return('') if var('change_tables_allow_loss', false) %}
+    {% do change_tables._refuse_emptied_log(spec, view, state) if not change_tables.is_rebuild() %}
     {% set reads = change_tables.format_of(spec.format).reads %}
     {% set known = [] %}
     {% if change_tables.found_relation(state) is not none %}
@@ -263,35 +279,39 @@
     {% if change_tables.found_relation(quarantine) is not none %}
         {% do known.append('select false, ' ~ change_tables.row_id_column() ~ ', _raw_id, false from ' ~ quarantine ~ ' where ' ~ change_tables.is_open('rejected')) %}
     {% endif %}
-    {% set may_be_emptied = not change_tables.is_rebuild() and change_tables.batch_once_cached(view) and not var('change_tables_allow_loss', false) %}
-    {% set has_rows = may_be_emptied and change_tables.found_relation(state) is not none and run_query('select 1 from ' ~ state ~ ' where _checkpoint is null or not ' ~ change_tables.is_checkpoint() ~ ' limit 1').rows %}
+    {% do return('') if not known or not run_query('select 1 from (' ~ known | join(' union all ') ~ ') limit 1').rows %}
+    {% set row = run_query(
+        "with " ~ change_tables.staging_steps(spec)
+        ~ " select count_if(known._ct_is_change) as lost_changes, count_if(not known._ct_is_change) as lost_rows from (" ~ known | join(' union all ') ~ ") as known"
+        ~ " left anti join (select coalesce(" ~ change_tables.quarantine_id(spec, {'snapshot': true}) ~ ", _change_id) as _ct_id"
+        ~ " from staged where _status in ('accepted', 'rejected', 'waiting')) as raw_changes"
+        ~ " on known._ct_id = raw_changes._ct_id"
+        ~ ("" if not reads else " where not (known._ct_is_read and known._raw_id in (select _raw_id from staged where _status = 'accepted' or _status_reason like 'row_gone%'))")
+    ).rows[0] %}
+    {% set lost = [] %}
+    {% do lost.append(row['lost_changes'] ~ ' changes') if row['lost_changes'] | int > 0 %}
+    {#- a row that is rejected no more is not lost -#}
+    {% set lost_rows = change_tables.count_lost_rows(spec, quarantine) if row['lost_rows'] | int > 0 else 0 %}
+    {% do lost.append(lost_rows ~ ' rejected rows') if lost_rows > 0 %}
+    {% do lost.extend(change_tables._lost_values(spec, state)) if change_tables.found_relation(state) is not none %}
+    {% if lost %}
+        {% set why = "a full refresh" if change_tables.is_rebuild() else "to begin again, since the first build has died before its end," %}
+        {% do change_tables.refuse_model(
+            why ~ " would lose " ~ lost | join(' and ') ~ " that the log holds and "
+            ~ spec.relation ~ " no longer has; " ~ ("leave out --full-refresh, or " if change_tables.is_rebuild())
+            ~ "allow the loss with --vars '{change_tables_allow_loss: true}'"
+        ) %}
+    {% endif %}
+{% endmacro %}
+
+
+{#- Stops where the view says that runs have written to the log, and it has no row of theirs. -#}
+{% macro _refuse_emptied_log(spec, view, state) %}
+    {% do return('') if not change_tables.batch_once_cached(view) %}
+    {% set rows_of_runs = 'select 1 from ' ~ state ~ ' where _checkpoint is null or not ' ~ change_tables.is_checkpoint() ~ ' limit 1' %}
+    {% do return('') if change_tables.found_relation(state) is not none and run_query(rows_of_runs).rows %}
     {% do change_tables.refuse_model(
         state ~ " was built, and was emptied or dropped since by something other than a run: restore it,"
         ~ " or rebuild the log from " ~ spec.relation ~ " with --full-refresh, which loses what was purged there"
-    ) if may_be_emptied and not has_rows %}
-    {% if known and not var('change_tables_allow_loss', false) and run_query('select 1 from (' ~ known | join(' union all ') ~ ') limit 1').rows %}
-        {% set row = run_query(
-            "with " ~ change_tables.staging_steps(spec)
-            ~ " select count_if(known._ct_is_change) as lost_changes, count_if(not known._ct_is_change) as lost_rows from (" ~ known | join(' union all ') ~ ") as known"
-            ~ " left anti join (select coalesce(" ~ change_tables.quarantine_id(spec, {'snapshot': true}) ~ ", _change_id) as _ct_id"
-            ~ " from staged where _status in ('accepted', 'rejected', 'waiting')) as raw_changes"
-            ~ " on known._ct_id = raw_changes._ct_id"
-            ~ ("" if not reads else " where not (known._ct_is_read and known._raw_id in (select _raw_id from staged where _status = 'accepted' or _status_reason like 'row_gone%'))")
-        ).rows[0] %}
-        {#- a row that is rejected no more is not lost -#}
-        {% set lost_rows = change_tables.count_lost_rows(spec, quarantine) if row['lost_rows'] | int > 0 else 0 %}
-        {% set lost = [] %}
-        {% for number, what in [(row['lost_changes'] | int, 'changes'), (lost_rows, 'rejected rows')] if number > 0 %}
-            {% do lost.append(number ~ ' ' ~ what) %}
-        {% endfor %}
-        {% do lost.extend(change_tables._lost_values(spec, state)) if change_tables.found_relation(state) is not none %}
-        {% if lost %}
-            {% set why = "a full refresh" if change_tables.is_rebuild() else "to begin again, since the first build has died before its end," %}
-            {% do change_tables.refuse_model(
-                why ~ " would lose " ~ lost | join(' and ') ~ " that the log holds and "
-                ~ spec.relation ~ " no longer has; " ~ ("leave out --full-refresh, or " if change_tables.is_rebuild())
-                ~ "allow the loss with --vars '{change_tables_allow_loss: true}'"
-            ) %}
-        {% endif %}
-    {% endif %}
+    ) %}
 {% endmacro %}

@@ -12,7 +12,6 @@
                         by `empty_run`
     checkpoint_before   the checkpoint that it adds to; none for a first run
     checkpoints         how many checkpoints the log has: a run that only inserts leaves those before
-    rereads             whether it can read rows again that are in quarantine
     renaming            what the log has under names of before, as `renaming` has it; `checkpoint_before` has those of today
 -#}
 {% macro deduplicated_changes(stg) %}
@@ -28,31 +27,80 @@
     {%- if run.kind == 'nothing new' and flags.WHICH in ['run', 'build'] -%}
         {%- do return('-- nothing has landed\n' ~ change_tables.no_rows(change_tables.columns_of_table(spec, change_tables.log_columns(spec)))) -%}
     {%- endif -%}
-    {#- then every raw row is taken: it can block the watermark, and counts in what the run says of itself -#}
-    {%- set reads_on = run.kind in ['since', 'nothing new'] -%}
     {%- set with_log = run.kind == 'everything' -%}
-    {%- set retracts = change_tables.retracts_changes(spec) -%}
-    {%- set is_retraction = "coalesce(_status in ('rejected', 'ignored'), false) and _change_id is not null" -%}
-    {%- set made = {
-        '_change_id': "case when _status in ('accepted', 'rejected', 'ignored') then _change_id end" if retracts else '_change_id',
-        '_batch_id': "'" ~ change_tables.batch_id() ~ "'",
-        '_key_before': "case when _status = 'accepted' then _key_before end",
-        '_report': "case when _status = 'accepted' and not startswith(_report, 'conflicting_content') then _report end",
-        '_is_conflicting': "_status = 'accepted' and coalesce(startswith(_report, 'conflicting_content'), false)",
-        '_row_hash': "case when _status = 'accepted' then " ~ change_tables.hash_of(change_tables.delivery_columns(spec)) ~ ' end',
-        '_schema_version': spec.schema_version,
-    } -%}
-    {%- set passed = ['_ct_quarantine_id', '_status', '_status_reason', '_raw_row'] + (['_ct_waiting_since'] if reads_on else []) -%}
-    {%- set retractions = ['_ct_is_retraction'] if retracts and reads_on else [] -%}
 with {{ change_tables.staging_steps(spec, run) }},
 
+{{ change_tables._staged_deliveries(spec, run) }},
+
+{{ change_tables.reduction_steps(spec, with_log) }}
+
+select
+    {%- if run.kind == 'first' %}
+    {{ change_tables.quarantined_as_checkpoint() | indent(4) }} as _checkpoint,
+    {{ change_tables.column_list(change_tables.log_columns(spec)) }}
+    {%- else %}
+    {{ change_tables.column_list(change_tables.log_columns(spec)) }},
+    {{ change_tables._columns_of_batch(spec, run) | join(', ') }}
+    {%- endif %}
+from reduced_deliveries
+    {%- if not change_tables._reads_on(run) %}
+where _ct_is_change or _ct_quarantine_id is not null
+    {%- endif -%}
+{% endmacro %}
+
+
+{#-
+    Whether a run reads on from the watermark. Then its batch has every raw row that it reads: each can block the watermark, and counts in what
+    the run says of itself. The query that `dbt compile` shows where nothing is new is such, too.
+-#}
+{% macro _reads_on(run) %}
+    {% do return(run.kind in ['since', 'nothing new']) %}
+{% endmacro %}
+
+
+{#- What a batch has of its raw rows, besides the columns of a log. -#}
+{% macro _columns_of_raw_rows(run) %}
+    {% do return(['_ct_quarantine_id', '_status', '_status_reason', '_raw_row'] + (['_ct_waiting_since'] if change_tables._reads_on(run) else [])) %}
+{% endmacro %}
+
+
+{#- What a batch has besides the columns of a log. -#}
+{% macro _columns_of_batch(spec, run) %}
+    {% set columns = change_tables._columns_of_raw_rows(run) %}
+    {% if change_tables.retracts_changes(spec) and change_tables._reads_on(run) %}
+        {% do columns.append('_ct_is_retraction') %}
+    {% endif %}
+    {% do columns.append('_ct_is_change') %}
+    {% if run.kind == 'everything' %}
+        {% do columns.extend(change_tables.reduction_flags(spec)) %}
+    {% endif %}
+    {% do return(columns) %}
+{% endmacro %}
+
+
+{#- The step `deliveries` (see `reduction_steps`) from staged rows. A run that reads everything compares them with all that the log holds. -#}
+{% macro _staged_deliveries(spec, run) -%}
+{%- set reads_on = change_tables._reads_on(run) -%}
+{%- set with_log = run.kind == 'everything' -%}
+{%- set retracts = change_tables.retracts_changes(spec) -%}
+{%- set is_retraction = "coalesce(_status in ('rejected', 'ignored'), false) and _change_id is not null" -%}
+{%- set change_id = "case when _status in ('accepted', 'rejected', 'ignored') then _change_id end" if retracts else '_change_id' -%}
+{%- set made = {
+    '_change_id': change_id,
+    '_batch_id': "'" ~ change_tables.batch_id() ~ "'",
+    '_key_before': "case when _status = 'accepted' then _key_before end",
+    '_report': "case when _status = 'accepted' and not startswith(_report, 'conflicting_content') then _report end",
+    '_is_conflicting': "_status = 'accepted' and coalesce(startswith(_report, 'conflicting_content'), false)",
+    '_row_hash': "case when _status = 'accepted' then " ~ change_tables.hash_of(change_tables.delivery_columns(spec)) ~ ' end',
+    '_schema_version': spec.schema_version,
+} -%}
 deliveries as (
 
     select
         {%- for name in change_tables.log_columns(spec) %}
         {{ made[name] ~ ' as ' ~ name if name in made and made[name] != name else change_tables.quoted(name) }},
         {%- endfor %}
-        coalesce({{ made['_change_id'] }}, concat('row:', _raw_id)) as _ct_identity,
+        coalesce({{ change_id }}, concat('row:', _raw_id)) as _ct_identity,
         _status <=> 'accepted' as _ct_is_delivery,
         {%- if retracts %}
         {{ is_retraction }} as _ct_is_retraction,
@@ -74,26 +122,11 @@ deliveries as (
     {%- endif %}
     {%- if with_log %}
     union all
-    {{ change_tables.logged_deliveries(spec, change_tables.state_relation(this), passed) | indent(4) }}
+    {{ change_tables.logged_deliveries(spec, change_tables.state_relation(this), change_tables._columns_of_raw_rows(run)) | indent(4) }}
     {%- endif %}
 
-),
-
-{{ change_tables.reduction_steps(spec, with_log) }}
-
-select
-    {%- if run.kind == 'first' %}
-    {{ change_tables.quarantined_as_checkpoint() | indent(4) }} as _checkpoint,
-    {{ change_tables.column_list(change_tables.log_columns(spec)) }}
-    {%- else %}
-    {{ change_tables.column_list(change_tables.log_columns(spec)) }},
-    {{ (passed + retractions + ['_ct_is_change'] + (change_tables.reduction_flags(spec) if with_log else [])) | join(', ') }}
-    {%- endif %}
-from reduced_deliveries
-    {%- if not reads_on %}
-where _ct_is_change or _ct_quarantine_id is not null
-    {%- endif -%}
-{% endmacro %}
+)
+{%- endmacro %}
 
 
 {#- The spec as the run has it, and the run. Says what a load lacks that the run reads. -#}
@@ -105,11 +138,14 @@ where _ct_is_change or _ct_quarantine_id is not null
     {% do change_tables.refuse_changed_columns(spec, checkpoint, change_tables.state_relation(this)) %}
     {% set spec = change_tables.spec_in_version(spec, checkpoint) %}
     {% set bound = change_tables.raw_bound(spec, checkpoint) %}
-    {% set kind = 'first' if checkpoint is none else 'everything' if bound.predicate is none else 'nothing new' if bound.has_no_news else 'since' %}
-    {% set run = dict(
-        change_tables.share_rows(spec, bound, kind), checkpoint_before=checkpoint, checkpoints=found.number or 0,
-        rereads=change_tables.rereads_quarantined_rows(spec, checkpoint, bound.is_late), renaming=renaming
-    ) %}
+    {% if checkpoint is none %}
+        {% set kind = 'first' %}
+    {% elif bound.predicate is none %}
+        {% set kind = 'everything' %}
+    {% else %}
+        {% set kind = 'nothing new' if bound.has_no_news else 'since' %}
+    {% endif %}
+    {% set run = dict(change_tables.share_rows(spec, bound, kind), checkpoint_before=checkpoint, checkpoints=found.number or 0, renaming=renaming) %}
     {% set lacks = change_tables.columns_that_load_lacks(spec) if spec.snapshot and bound.snapshot else [] %}
     {% if lacks %}
         {% set load = change_tables.relation_of_node(change_tables.find_source(spec.source_name, spec.snapshot)) %}

@@ -1,8 +1,5 @@
 {#-
-    The checkpoint of a log: what it has taken in. Where the format has `commits`, also the highest of each group; where `snapshot_time`
-    has said when loads were taken, also `load_times`, by sequence; where the raw table has lost retired columns, also the schema version
-    in which it was first seen without each, as `absent`; where columns were renamed, that of each, as `renamed`, and of a key of
-    several the `first_names`; where keys of the entry were forgotten, `forgets`.
+    The checkpoint of a log: what it has taken in.
 
     storage_version        that of the tables (see `storage_version`)
     log                    which log it is: the run that built it
@@ -17,6 +14,8 @@
     reset_seq              the sequence of the last reset, a truncate or a load: every key before it has ended
     highest_seq            the highest sequence: a batch above it has nothing that the log holds
     loads                  the loads that ended keys
+    load_times             when loads were taken, as `snapshot_time` has said, by sequence
+    commits                where the format has `commits`: the highest of each group
     moves                  whether keys have moved
     retracted_keys         lists of a run and of the keys, by their hashes, of which it has retracted something that states were told:
                            these replay the keys. The latest runs alone, so that there are no more keys than `most_retracted_keys`
@@ -33,11 +32,16 @@
                            over
     key, columns           the declared key, and the declared columns and their types
     order                  the settings that decide how sequences are made
-    schema_version, added  how many times columns have changed, and in which version a column was added (see `spec_in_version`)
+    schema_version         how many times columns have changed
+    added, absent          in which version a column was added, or the raw table was first seen without a retired one (see `spec_in_version`)
+    renamed                in which one a column was renamed
+    first_names            of a key of several, the first names of its columns
+    forgets                whether keys of the entry were forgotten
     has_reported           whether one of its runs has reported a change
     facts                  what its run read and wrote (see `facts_of_run`)
 -#}
-{% macro log_checkpoint(spec, run, batch, found, reached) %}
+{% macro log_checkpoint(spec, run, found, reached) %}
+    {% set batch = change_tables.batch_id() %}
     {% set checkpoint_before = run.checkpoint_before %}
     {% set before = checkpoint_before or dict(change_tables.checkpoint_of_unbuilt_log(), log=batch, origin=batch) %}
     {% set held = before.held_changes %}
@@ -47,7 +51,7 @@
         {% set held = [held, counted] | min %}
     {% endif %}
     {% set snapshot_seq = spec.snapshot_seq if spec.snapshot else none %}
-    {% set load_times = dict(before.load_times or {}) %}
+    {% set load_times = before.load_times.copy() %}
     {% do load_times.update({snapshot_seq: spec.snapshot_time}) if snapshot_seq and spec.snapshot_time and snapshot_seq not in before.loads %}
     {#- states can have changes that it had -#}
     {% set is_set_back = change_tables.is_set_back(this, checkpoint_before) %}
@@ -58,16 +62,11 @@
         {% set extends = before.batch if is_in_time else none %}
     {% endif %}
     {% set retracted_keys = change_tables._retracted_keys_since(before.retracted_keys, batch, found.retracted_keys) %}
-    {% set commits = dict(before.commits or {}) %}
+    {% set commits = before.commits.copy() %}
     {% for group, number in found.commits.items() %}
         {% do commits.update({group: [commits.get(group, ''), number] | max(case_sensitive=true)}) %}
     {% endfor %}
-    {% set further = {} %}
-    {% set first_names = change_tables.first_names_of_key(spec) %}
-    {% for name, value in {'commits': commits, 'load_times': load_times, 'absent': spec.absent, 'renamed': spec.renamed_in, 'first_names': first_names if first_names != spec.key, 'forgets': before.forgets or change_tables.has_forgotten_keys(spec)}.items() if value %}
-        {% do further.update({name: value}) %}
-    {% endfor %}
-    {% do return(dict(further, **{
+    {% do return({
         'storage_version': change_tables.storage_version(),
         'log': before.log,
         'origin': batch if is_set_back else before.origin,
@@ -79,6 +78,8 @@
         'reset_seq': [before.reset_seq, found.truncate_seq, snapshot_seq or ''] | max(case_sensitive=true),
         'highest_seq': [before.highest_seq, found.highest_seq or ''] | max(case_sensitive=true),
         'loads': before.loads + ([snapshot_seq] if snapshot_seq and snapshot_seq not in before.loads else []),
+        'load_times': load_times,
+        'commits': commits,
         'moves': before.moves or found.moves,
         'retracted_keys': retracted_keys.by_run,
         'rebuild': [batch if is_set_back else before.rebuild, retracted_keys.forgotten] | max,
@@ -95,8 +96,12 @@
         'columns': change_tables.column_types(spec),
         'schema_version': spec.schema_version,
         'added': spec.added,
+        'absent': spec.absent,
+        'renamed': spec.renamed_in,
+        'first_names': change_tables.first_names_of_key(spec),
+        'forgets': before.forgets or change_tables.has_forgotten_keys(spec),
         'has_reported': before.has_reported or found.facts.reports | length > 0,
-    })) %}
+    }) %}
 {% endmacro %}
 
 

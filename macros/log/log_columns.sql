@@ -3,7 +3,7 @@
     {% do return([
         '_change_op', '_change_seq', '_changed_at', '_transaction_id', '_change_id', '_present_columns',
         '_changed_columns', '_key_before', '_raw_id', '_batch_id', '_report', '_is_conflicting'
-    ] + change_tables.further_columns(spec) | map(attribute='name') | list) %}
+    ] + spec.columns_of_format | map(attribute='name') | list) %}
 {% endmacro %}
 
 
@@ -14,6 +14,6 @@
             '_change_seq', '_change_id', '_batch_id', '_key_before', '_report', '_is_conflicting', '_change_op', '_changed_at', '_transaction_id',
             '_present_columns', '_changed_columns', '_raw_id', '_row_hash', '_schema_version'
         ]
-        + change_tables.further_columns(spec) | map(attribute='name') | list + spec.column_names
+        + spec.columns_of_format | map(attribute='name') | list + spec.column_names
     ) %}
 {% endmacro %}

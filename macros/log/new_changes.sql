@@ -17,7 +17,6 @@
     quarantined_rows         how many rejected and waiting rows were met
     quarantined              how many raw rows are in quarantine as rejected and as waiting after the run, and since when (see
                              `compare_with_quarantine`)
-    has_quarantine_news      whether the run has news of such rows to write
     waiting                  of a run that reads on, the first place of each group at which a row waits, as texts, in their order
     facts                    what the run says of itself, as far as the batch shows it
 -#}
@@ -31,7 +30,7 @@
     {% endfor %}
     {% do quarantined.update({'waiting_since': change_tables.batch_id()}) if quarantined.waiting > 0 %}
     {#- the order of commits is that of their texts: a commit above all that the log has is not among them, whatever it means -#}
-    {% set commits_before = (run.checkpoint_before or {}).commits %}
+    {% set commits_before = (run.checkpoint_before or change_tables.checkpoint_of_unbuilt_log()).commits %}
     {% set highest, repeating = {}, [] %}
     {% for verdict in verdicts if verdict.get('highest_commit') %}
         {% do highest.update({verdict.commit_group: [highest.get(verdict.commit_group, ''), verdict.highest_commit] | max(case_sensitive=true)}) %}
@@ -44,7 +43,7 @@
         'retractions': row.get('retractions') | int(0),
         'landed_span': [row.get('lowest_landed', row['lowest_seq']), row.get('highest_landed', row['highest_seq'])],
         'truncate_seq': row['truncate_seq'] or '', 'moves': row['moves'] | int(0) > 0,
-        'quarantined_rows': verdicts | sum(attribute='quarantined_rows'), 'quarantined': quarantined, 'has_quarantine_news': false,
+        'quarantined_rows': verdicts | sum(attribute='quarantined_rows'), 'quarantined': quarantined,
         'waiting': fromjson(row['waiting'] or '[]') if run.kind == 'since' else [],
         'facts': change_tables.facts_of_run(row, verdicts),
     })) %}
@@ -84,52 +83,9 @@
     rows   the batch of `run`, or without a run, what its changes have come to with those of the log
 -#}
 {% macro _summary_of_changes(spec, rows, run=none) -%}
-{%- set retracts = change_tables.retracts_changes(spec) -%}
-{%- set is_compared = not run or run.kind == 'everything' -%}
 {%- set reads_on = run and run.kind == 'since' -%}
-{%- set commits = change_tables.part_of_format(spec, 'commits') if run else none -%}
-{%- set of_changes = ' filter (where _ct_is_change)' -%}
-{%- set totals = {
-    'changes': ['sum', 'count_if(_ct_is_change)'],
-    'lowest_seq': ['min', 'min(_change_seq)' ~ of_changes],
-    'highest_seq': ['max', 'max(_change_seq)' ~ of_changes],
-    'first_changed_at': ['min', 'unix_micros(min(_changed_at)' ~ of_changes ~ ')'],
-    'last_changed_at': ['max', 'unix_micros(max(_changed_at)' ~ of_changes ~ ')'],
-} -%}
-{%- set verdict = {
-    'report': "case when _ct_is_change then substring_index(_report, ':', 1) end",
-    'conflicts': 'count_if(_ct_is_change and _is_conflicting)',
-} -%}
-{%- if is_compared -%}
-    {%- do totals.update({
-        'revised': ['sum', 'count_if(_ct_is_change and _ct_is_revision)'],
-        'retracted_keys': ['sum', 'count(_ct_retracted_keys)' ~ of_changes],
-    }) -%}
-    {%- do totals.update({'retracted': ['sum', 'count_if(_ct_is_change and _ct_retracts_logged)']}) if retracts -%}
-{%- elif reads_on and retracts -%}
-    {%- set landed = ' filter (where _ct_is_change or _ct_is_retraction)' -%}
-    {%- do totals.update({
-        'retractions': ['sum', 'count_if(_ct_is_retraction)'],
-        'lowest_landed': ['min', 'min(_change_seq)' ~ landed],
-        'highest_landed': ['max', 'max(_change_seq)' ~ landed],
-    }) -%}
-{%- endif -%}
-{%- if run -%}
-    {%- do totals.update({
-        'moves': ['sum', 'count(_key_before)' ~ of_changes],
-        'truncate_seq': ['max', "max(_change_seq) filter (where _ct_is_change and _change_op = 'truncate')"],
-    }) -%}
-    {%- do verdict.update({
-        'status': '_status' if reads_on else 'case when _ct_quarantine_id is not null then _status end',
-        'code': "substring_index(_status_reason, ':', 1)",
-        'raw_rows': 'count(_raw_id)' if change_tables.format_of(spec.format).read_with else 'count(*)', 'quarantined_rows': 'count(_ct_quarantine_id)',
-    }) -%}
-{%- endif -%}
-{%- do verdict.update({
-    'commit_group': 'case when _ct_is_change then ' ~ commits.group ~ ' end',
-    'lowest_commit': 'min(' ~ commits.number ~ ')' ~ of_changes,
-    'highest_commit': 'max(' ~ commits.number ~ ')' ~ of_changes,
-}) if commits -%}
+{%- set verdict = change_tables._columns_of_verdicts(spec, run) -%}
+{%- set totals = change_tables._totals_of_changes(spec, run) -%}
 {%- set passed = change_tables.rows_to_pass(spec, run, '_ct_quarantine_id') if reads_on else '' -%}
 {%- set waiting_group = change_tables.fields_of_group('_ct_waiting_since', run.arrival) if reads_on else [] -%}
 with summarized as (
@@ -166,6 +122,70 @@ select
     to_json(collect_list(struct({{ verdict | join(', ') }}, changes))) as verdicts
 from summarized
 {%- endmacro %}
+
+
+{#- What a row of verdicts has: name -> SQL over the batch. -#}
+{% macro _columns_of_verdicts(spec, run) %}
+    {% set columns = {
+        'report': "case when _ct_is_change then substring_index(_report, ':', 1) end",
+        'conflicts': 'count_if(_ct_is_change and _is_conflicting)',
+    } %}
+    {% do return(columns) if not run %}
+    {% do columns.update({
+        'status': '_status' if run.kind == 'since' else 'case when _ct_quarantine_id is not null then _status end',
+        'code': "substring_index(_status_reason, ':', 1)",
+        'raw_rows': 'count(_raw_id)' if change_tables.format_of(spec.format).read_with else 'count(*)',
+        'quarantined_rows': 'count(_ct_quarantine_id)',
+    }) %}
+    {% set commits = change_tables.part_of_format(spec, 'commits') %}
+    {% if commits %}
+        {% do columns.update({
+            'commit_group': 'case when _ct_is_change then ' ~ commits.group ~ ' end',
+            'lowest_commit': 'min(' ~ commits.number ~ ') filter (where _ct_is_change)',
+            'highest_commit': 'max(' ~ commits.number ~ ') filter (where _ct_is_change)',
+        }) %}
+    {% endif %}
+    {% do return(columns) %}
+{% endmacro %}
+
+
+{#- What the summary has of all changes: name -> how the values of the verdicts are put together, and SQL for those. -#}
+{% macro _totals_of_changes(spec, run) %}
+    {% set retracts = change_tables.retracts_changes(spec) %}
+    {% set of_changes = ' filter (where _ct_is_change)' %}
+    {% set totals = {
+        'changes': ['sum', 'count_if(_ct_is_change)'],
+        'lowest_seq': ['min', 'min(_change_seq)' ~ of_changes],
+        'highest_seq': ['max', 'max(_change_seq)' ~ of_changes],
+        'first_changed_at': ['min', 'unix_micros(min(_changed_at)' ~ of_changes ~ ')'],
+        'last_changed_at': ['max', 'unix_micros(max(_changed_at)' ~ of_changes ~ ')'],
+    } %}
+    {% set is_compared = not run or run.kind == 'everything' %}
+    {% if is_compared %}
+        {% do totals.update({
+            'revised': ['sum', 'count_if(_ct_is_change and _ct_is_revision)'],
+            'retracted_keys': ['sum', 'count(_ct_retracted_keys)' ~ of_changes],
+        }) %}
+    {% endif %}
+    {% if is_compared and retracts %}
+        {% do totals.update({'retracted': ['sum', 'count_if(_ct_is_change and _ct_retracts_logged)']}) %}
+    {% endif %}
+    {% if retracts and run and run.kind == 'since' %}
+        {% set landed = ' filter (where _ct_is_change or _ct_is_retraction)' %}
+        {% do totals.update({
+            'retractions': ['sum', 'count_if(_ct_is_retraction)'],
+            'lowest_landed': ['min', 'min(_change_seq)' ~ landed],
+            'highest_landed': ['max', 'max(_change_seq)' ~ landed],
+        }) %}
+    {% endif %}
+    {% if run %}
+        {% do totals.update({
+            'moves': ['sum', 'count(_key_before)' ~ of_changes],
+            'truncate_seq': ['max', "max(_change_seq) filter (where _ct_is_change and _change_op = 'truncate')"],
+        }) %}
+    {% endif %}
+    {% do return(totals) %}
+{% endmacro %}
 
 
 {#- What the reduction says of each change besides its columns: see `reduction_steps`. -#}
@@ -213,8 +233,9 @@ where _ct_is_change
 -#}
 {% macro leave_out_repeated(spec, log, new_changes) %}
     {%- set commits = change_tables.part_of_format(spec, 'commits') -%}
-    {%- set transaction = ([commits.group ~ ' as _ct_group'] + commits.name) | join(', ') -%}
-    {%- set is_repeated = 'batch._ct_is_change and repeated._ct_group is not null' %}
+    {%- set transaction = ([commits.group ~ ' as _ct_group'] + change_tables.each(commits.name, '{name} as _ct_name_{number}')) | join(', ') -%}
+    {%- set names = change_tables.each(commits.name, '_ct_name_{number}') -%}
+    {%- set is_repeated = '_ct_is_change and repeated._ct_group is not null' %}
     with transactions as (
 
         select {{ transaction }}, min(_change_seq) as _ct_first_seq
@@ -230,8 +251,8 @@ where _ct_is_change
         from transactions
         inner join (select {{ transaction }}, _change_seq from {{ log }} where _checkpoint is null) as logged
             on transactions._ct_group = logged._ct_group
-            {%- for column in commits.name %}
-            and transactions.{{ column }} = logged.{{ column }}
+            {%- for name in names %}
+            and transactions.{{ name }} = logged.{{ name }}
             {%- endfor %}
             and logged._change_seq < transactions._ct_first_seq
 
@@ -239,14 +260,14 @@ where _ct_is_change
 
     select
         batch.* except (_ct_is_change, _status, _status_reason),
-        batch._ct_is_change and repeated._ct_group is null as _ct_is_change,
-        if({{ is_repeated }}, 'ignored', batch._status) as _status,
-        if({{ is_repeated }}, {{ commits.reason | replace('_transaction_id', 'batch._transaction_id') | replace('_csn', 'batch._csn') }}, batch._status_reason) as _status_reason
+        _ct_is_change and repeated._ct_group is null as _ct_is_change,
+        if({{ is_repeated }}, 'ignored', _status) as _status,
+        if({{ is_repeated }}, {{ commits.reason }}, _status_reason) as _status_reason
     from {{ new_changes }} as batch
     left join repeated
-        on {{ commits.group | replace('_change_seq', 'batch._change_seq') }} = repeated._ct_group
+        on {{ commits.group }} = repeated._ct_group
         {%- for column in commits.name %}
-        and batch.{{ column }} = repeated.{{ column }}
+        and batch.{{ column }} = repeated._ct_name_{{ loop.index }}
         {%- endfor %}
 {% endmacro %}
 

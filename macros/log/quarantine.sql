@@ -148,24 +148,27 @@ group by _ct_quarantine_id
 
 
 {#-
-    Whether quarantined rows can be among those that a run reads on, and have another status now. A waiting row is read again until
-    it is below the watermark. A rejected one only by `lookback`, or as part of a change of which more has landed.
+    Whether a run may find that rows in quarantine have another status now. A run that reads everything, or a load, reads them again. One that
+    reads on reads a waiting row again until it is below the watermark, and a rejected one only by `lookback`, or as part of a change of which
+    more has landed.
 -#}
-{% macro rereads_quarantined_rows(spec, checkpoint, is_late) %}
-    {% set quarantined = checkpoint.quarantined if checkpoint else change_tables.nothing_quarantined() %}
+{% macro _may_heal(spec, run) %}
+    {% set quarantined = run.checkpoint_before.quarantined %}
+    {% do return(false) if quarantined.rejected + quarantined.waiting == 0 %}
+    {% do return(true) if run.kind == 'everything' or run.snapshot or quarantined.waiting > 0 or spec.lookback != 0 %}
     {% set format = change_tables.format_of(spec.format) %}
     {% set judges_together = format.landed_sequence is not none or change_tables.retracts_changes(spec) %}
-    {% set may_be_read = spec.lookback != 0 or format.read_with is not none or (is_late and judges_together) %}
-    {% do return(quarantined.waiting > 0 or (quarantined.rejected > 0 and may_be_read)) %}
+    {% do return(format.read_with is not none or (run.is_late and judges_together)) %}
 {% endmacro %}
 
 
-{#- What was found, with what it means for the rows in quarantine. Asked only where there can be news. -#}
-{% macro compare_with_quarantine(quarantine, batch, run, found) %}
-    {% set before = run.checkpoint_before.quarantined %}
-    {% set holds = before.rejected + before.waiting > 0 %}
-    {% if found.quarantined_rows == 0 and not (holds and (run.kind == 'everything' or run.rereads or run.snapshot)) %}
-        {% do return(dict(found, quarantined=before, has_quarantine_news=false)) %}
+{#-
+    What was found, with what it means for the rows in quarantine, and whether there is news of these to write (`has_quarantine_news`). Asked
+    only where there can be some.
+-#}
+{% macro compare_with_quarantine(spec, quarantine, batch, run, found) %}
+    {% if found.quarantined_rows == 0 and not change_tables._may_heal(spec, run) %}
+        {% do return(dict(found, quarantined=run.checkpoint_before.quarantined, has_quarantine_news=false)) %}
     {% endif %}
     {% set row = run_query(
         "select count_if(_ct_has_news) as news,"

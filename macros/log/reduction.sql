@@ -46,28 +46,51 @@ reduced_deliveries as (
 
 {#- What the deliveries of a change differ by, ending in `weighed_deliveries`. -#}
 {% macro _weighed_steps(spec, with_log) -%}
+{%- set lost = change_tables._columns_that_raw_has_lost(spec) if with_log else [] -%}
+{{ change_tables._gathered_step(spec, with_log, lost) }},
+{%- if lost %}
+
+{{ change_tables._completed_step(spec, lost) }},
+{%- endif %}
+
+{{ change_tables._weighed_step(spec, with_log, 'completed_deliveries' if lost else 'gathered_deliveries') }}
+{%- endmacro %}
+
+
+{#- The retired columns that the raw table lacks, or the load. -#}
+{% macro _columns_that_raw_has_lost(spec) %}
+    {% set lost = change_tables.absent_columns(spec) %}
+    {% if spec.snapshot and spec.retired %}
+        {% set lost = lost + change_tables.columns_that_load_lacks(spec, retired=true) %}
+    {% endif %}
+    {% do return(lost | unique(case_sensitive=true) | list) %}
+{% endmacro %}
+
+
+{#-
+    SQL for how complete a delivery is; none where every delivery is whole, as in most formats. The more complete one counts, whatever the
+    contents are, and that is no conflict.
+-#}
+{% macro _completeness(spec) %}
+    {% set columns = spec.columns_of_format | selectattr('completes') | map(attribute='name') | list %}
+    {% do return('struct(' ~ columns | join(', ') ~ ')' if columns else none) %}
+{% endmacro %}
+
+
+{#- Whether deliveries can be of several schema versions: what is read from raw is of that of today. -#}
+{% macro _has_versions(spec, with_log) %}
+    {% do return(with_log and spec.schema_version > 0) %}
+{% endmacro %}
+
+
+{% macro _gathered_step(spec, with_log, lost) -%}
 {%- set retracts = change_tables.retracts_changes(spec) -%}
-{#- the more complete delivery counts, whatever the contents are, and that is no conflict. In most formats every delivery is whole -#}
-{%- set completeness = change_tables.further_columns(spec) | selectattr('completes') | map(attribute='name') | list -%}
-{#- retired columns that the raw table lacks, or the load -#}
-{%- set lost = (change_tables.absent_columns(spec) + (change_tables.columns_that_load_lacks(spec, retired=true) if spec.snapshot and spec.retired else []))
-    | unique(case_sensitive=true) | list if with_log else [] -%}
-{#- whose contents are compared: where masks count columns, raw that has lost one has no mask of a change that was logged before -#}
-{%- set version = change_tables.places_since(spec) if with_log else 0 -%}
-{%- set compared = '_ct_is_delivery' ~ (" and coalesce(_ct_is_logged or _ct_logged['_schema_version'] >= " ~ version ~ ', true)' if version > 0) -%}
-{%- set level = 'struct(' ~ completeness | join(', ') ~ ')' if completeness else '1' -%}
-{%- set has_versions = with_log and spec.schema_version > 0 -%}
-{#- the greatest wins: by version, content and headers. Of equal ones, what is logged is as it is to be -#}
-{%- set rank -%}
-struct(
-            case when _ct_differs then struct(
-                {{ '_schema_version, ' if has_versions }}{{ change_tables.content_text(spec) }}, {{ change_tables.delivered_headers(spec) | map(attribute='name') | join(', ') }}
-            ) end,
-            {{ '_ct_is_logged, ' if with_log }}_ct_place
-        )
+{%- set completeness = change_tables._completeness(spec) -%}
+{%- set differs -%}
+min(_row_hash) over same_change <> max(_row_hash) over same_change
+{%- if change_tables._has_versions(spec, with_log) %} or min(_schema_version) over same_change <> max(_schema_version) over same_change
+{%- endif -%}
 {%- endset -%}
-{%- set differs = 'min(_row_hash) over same_change <> max(_row_hash) over same_change'
-    ~ (' or min(_schema_version) over same_change <> max(_schema_version) over same_change' if has_versions) -%}
 -- each delivery with what there is of its change
 gathered_deliveries as (
 
@@ -85,27 +108,32 @@ gathered_deliveries as (
         min(_ct_is_logged) over same_change as _ct_is_logged_alone,
         {%- endif %}
         {%- if completeness or retracts %}
-        max(case when _ct_is_delivery then {{ level }} end) over same_change as _ct_completeness,
+        max(case when _ct_is_delivery then {{ completeness or 1 }} end) over same_change as _ct_completeness,
         {%- endif %}
         {%- if retracts %}
-        max(case when _ct_is_retraction then {{ level }} end) over same_change as _ct_retracted_at,
+        max(case when _ct_is_retraction then {{ completeness or 1 }} end) over same_change as _ct_retracted_at,
         {%- endif %}
         {{ change_tables.of_one_origin(spec, differs) | indent(8) }} as _ct_differs
     from deliveries
     window same_change as (partition by _change_seq, _ct_identity)
 
-),
-{%- if lost %}
+)
+{%- endmacro %}
 
-{{ change_tables._completed_step(spec, lost) }},
-{%- endif %}
 
+{% macro _weighed_step(spec, with_log, deliveries) -%}
+{%- set has_versions = change_tables._has_versions(spec, with_log) -%}
+{%- set completeness = change_tables._completeness(spec) -%}
+{%- set is_compared = change_tables._is_compared(spec, with_log) -%}
+{%- set conditions = [] -%}
+{%- do conditions.append('not _ct_is_logged_alone') if with_log -%}
+{%- do conditions.append('(not _ct_is_delivery or ' ~ completeness ~ ' = _ct_completeness)') if completeness -%}
 -- the most complete ones, and where they differ, by what
 weighed_deliveries as (
 
     select
         *,
-        case when _ct_differs and {{ compared }} then {{ change_tables._content_hash(spec, has_versions) }} end as _ct_content_hash,
+        case when _ct_differs and {{ is_compared }} then {{ change_tables._content_hash(spec, has_versions) }} end as _ct_content_hash,
         {%- if has_versions %}
         {#- what has landed has the columns that the log lacks #}
         case when _ct_differs and _ct_is_delivery and not _ct_is_logged then {{ change_tables._content_hash(spec, false) }} end as _ct_landed_hash,
@@ -113,22 +141,45 @@ weighed_deliveries as (
         {%- if with_log and change_tables._records_of(spec) %}
         {#- which columns a message has can depend on metadata that land later #}
         {%- set record = change_tables._columns_as_logged(spec, spec.columns) if has_versions else spec.columns %}
-        case when _ct_differs and {{ compared }} then case when _change_op <> 'delete' then {{ change_tables.hash_of(record) }} end end as _ct_record_hash,
+        case when _ct_differs and {{ is_compared }} then case when _change_op <> 'delete' then {{ change_tables.hash_of(record) }} end end as _ct_record_hash,
         {%- endif %}
-        case when _ct_copies > 1 and {{ compared }} then {{ rank }} end as _ct_rank
-    from {{ 'completed_deliveries' if lost else 'gathered_deliveries' }}
-    {%- set of_these = (['not _ct_is_logged_alone'] if with_log else []) + (['(not _ct_is_delivery or ' ~ level ~ ' = _ct_completeness)'] if completeness else []) %}
-    {%- if of_these %}
-    where {{ of_these | join(' and ') }}
+        case when _ct_copies > 1 and {{ is_compared }} then {{ change_tables._rank(spec, with_log) }} end as _ct_rank
+    from {{ deliveries }}
+    {%- if conditions %}
+    where {{ conditions | join(' and ') }}
     {%- endif %}
 
 )
 {%- endmacro %}
 
 
+{#-
+    Whether the contents of a row count: those of deliveries. But where masks count columns, raw that has lost one has no mask of a change that was
+    logged before.
+-#}
+{% macro _is_compared(spec, with_log) -%}
+    {%- set version = change_tables.places_since(spec) if with_log else 0 -%}
+    _ct_is_delivery
+    {%- if version > 0 %} and coalesce(_ct_is_logged or _ct_logged['_schema_version'] >= {{ version }}, true)
+    {%- endif -%}
+{%- endmacro %}
+
+
+{#- The greatest delivery wins: by version, content and headers. Of equal ones, what is logged is as it is to be. -#}
+{% macro _rank(spec, with_log) -%}
+{%- set headers = change_tables.delivered_headers(spec) | map(attribute='name') | join(', ') -%}
+struct(
+            case when _ct_differs then struct(
+                {{ '_schema_version, ' if change_tables._has_versions(spec, with_log) }}{{ change_tables.content_text(spec) }}, {{ headers }}
+            ) end,
+            {{ '_ct_is_logged, ' if with_log }}_ct_place
+        )
+{%- endmacro %}
+
+
 {#- What they come to, ending in `compared_deliveries`. -#}
 {% macro _compared_steps(spec, with_log) -%}
-{%- set has_versions = with_log and spec.schema_version > 0 -%}
+{%- set has_versions = change_tables._has_versions(spec, with_log) -%}
 {%- set conflicts -%}
 coalesce(
             max(_is_conflicting) over same_change
@@ -248,8 +299,12 @@ completed_deliveries as (
 -#}
 {% macro logged_deliveries(spec, log, passed=[], landed=none, span=none) -%}
 {%- set version = change_tables._version_of_logged(spec) -%}
+{%- set columns = [] -%}
+{%- for name in change_tables.log_columns(spec) -%}
+    {%- do columns.append(version ~ ' as _schema_version' if version and name == '_schema_version' else 'logged.' ~ change_tables.quoted(name)) -%}
+{%- endfor -%}
 select
-    {{ change_tables.column_list(change_tables.log_columns(spec), 'logged').replace('logged._schema_version', version ~ ' as _schema_version' if version else 'logged._schema_version') }},
+    {{ columns | join(', ') }},
     logged._change_id as _ct_identity,
     true as _ct_is_delivery,
     {%- if change_tables.retracts_changes(spec) %}
@@ -297,8 +352,10 @@ and not (_ct_logged['_schema_version'] < {{ spec.added.values() | max }} and _pr
 -#}
 {% macro _content_hash(spec, has_versions) -%}
     {%- set present = {'name': '_present_columns', 'data_type': 'array<string>', 'holds_no_nulls': true} -%}
-    {%- set columns = [{'name': '_change_op', 'data_type': 'string'}] + spec.columns + [present] + change_tables.further_columns(spec) | selectattr('is_content') | list -%}
-    if(_change_op in ('delete', 'truncate'), xxhash64(_change_op), {{ change_tables.hash_of(change_tables._columns_as_logged(spec, columns) if has_versions else columns) }})
+    {%- set of_format = spec.columns_of_format | selectattr('is_content') | list -%}
+    {%- set columns = [{'name': '_change_op', 'data_type': 'string'}] + spec.columns + [present] + of_format -%}
+    {%- set columns = change_tables._columns_as_logged(spec, columns) if has_versions else columns -%}
+    if(_change_op in ('delete', 'truncate'), xxhash64(_change_op), {{ change_tables.hash_of(columns) }})
 {%- endmacro %}
 
 
@@ -309,7 +366,7 @@ and not (_ct_logged['_schema_version'] < {{ spec.added.values() | max }} and _pr
 {% macro _version_of_logged(spec) %}
     {% set version = namespace(sql='') %}
     {#- masks of before are read by the places of then, so a change that has some stays one of then -#}
-    {% set blocked = spec.added.values() | list + ((spec.absent or {}).values() | list if change_tables.part_of_format(spec, 'counts_columns') else []) %}
+    {% set blocked = spec.added.values() | list + (spec.absent.values() | list if change_tables.part_of_format(spec, 'counts_columns') else []) %}
     {% for number in range(1, spec.schema_version + 1) if spec.renamed_in and number not in blocked %}
         {% set before = version.sql or 'logged._schema_version' %}
         {% set conditions = [before ~ ' = ' ~ (number - 1)] %}
@@ -330,7 +387,7 @@ and not (_ct_logged['_schema_version'] < {{ spec.added.values() | max }} and _pr
     {% set found = [] %}
     {% for column in columns %}
         {#- which columns a delivery has is said of the columns of its schema version -#}
-        {% set of_column = [spec.added.get(column.name, 0), (spec.renamed_in or {}).get(column.name, 0)] | max %}
+        {% set of_column = [spec.added.get(column.name, 0), spec.renamed_in.get(column.name, 0)] | max %}
         {% set version = spec.schema_version if column.name == '_present_columns' else of_column %}
         {% set name = change_tables.quoted(column.name) %}
         {% do found.append(dict(column, value="if(_ct_logged['_schema_version'] < " ~ version ~ ', null, ' ~ name ~ ')' if version > 0 else name)) %}

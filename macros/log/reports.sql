@@ -8,7 +8,7 @@
 {% macro reports_of_log(spec, log, checkpoint) -%}
 {#- no other values are needed -#}
 {%- set keys = dict(spec, columns=spec.columns | selectattr('name', 'in', spec.key) | list, column_names=spec.key) -%}
-{%- set run = change_tables.fold_run(keys, dict(checkpoint, batch='', added={}), folds=true) -%}
+{%- set run = change_tables.fold_run(keys, dict(checkpoint, batch='', added={})) -%}
 {%- set of_format = change_tables.format_of(spec.format).reports -%}
 {%- set reports_orphans = spec.images == 'partial' and spec.orphans == 'report' -%}
 with {{ '' }}

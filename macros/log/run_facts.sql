@@ -71,16 +71,19 @@
     {% endfor %}
     {% set said = [] %}
     {% if facts %}
-        {% for number, what in [(facts.new, 'new'), (facts.revised, 'revised'), (facts.rows.get('rejected', 0), 'rejected'), (facts.rows.get('waiting', 0), 'waiting')] if number > 0 or what == 'new' %}
-            {% do said.append(number ~ ' ' ~ what) %}
+        {% do said.append(facts.new ~ ' new') %}
+        {% do said.append(facts.revised ~ ' revised') if facts.revised > 0 %}
+        {% for status in ['rejected', 'waiting'] if facts.rows.get(status, 0) > 0 %}
+            {% do said.append(facts.rows[status] ~ ' ' ~ status) %}
         {% endfor %}
         {% for code, changes in facts.reports | dictsort %}
             {% do said.append(changes ~ ' ' ~ code) %}
         {% endfor %}
     {% endif %}
     {% do said.append(passed_over ~ ' passed over') if passed_over %}
+    {% set message = 'OK ' ~ said | join(', ') if facts else (['nothing new'] + said) | join(', ') %}
     {{ store_raw_result(
-        'main', message=('OK ' if facts else 'nothing new, ' if said else 'nothing new') ~ said | join(', '), rows_affected=facts.new + facts.revised if facts else 0,
+        'main', message=message, rows_affected=facts.new + facts.revised if facts else 0,
         code=tojson({'change_table_runs': runs, 'is_new': facts is not none})
     ) }}
 {% endmacro %}
@@ -115,12 +118,15 @@
 
 {#- The watermark, for a reader: a date or time, a number or text; of groups as JSON. -#}
 {% macro shown_arrival(checkpoint) %}
-    {% do return(tojson(checkpoint.watermark) if checkpoint.watermark else none) if not checkpoint.watermark or checkpoint.watermark[0].group %}
+    {% do return(none) if not checkpoint.watermark %}
+    {% do return(tojson(checkpoint.watermark)) if checkpoint.watermark[0].group %}
     {% set kind, last = checkpoint.arrival.split(':')[0], checkpoint.watermark[0].position[0] %}
-    {% set days = last if kind == 'date' else last // 86400000000 if kind in ['timestamp', 'timestamp_ntz'] else none %}
+    {% do return(last | string) if kind not in ['date', 'timestamp', 'timestamp_ntz'] %}
+    {% set days = last if kind == 'date' else last // 86400000000 %}
+    {% set microseconds = 0 if kind == 'date' else last % 86400000000 %}
     {#- Python has the years 1 to 9999 -#}
-    {% do return(last | string) if days is none or not -719162 <= days <= 2932896 %}
-    {% set since = modules.datetime.timedelta(days=days, microseconds=0 if kind == 'date' else last % 86400000000) %}
-    {% set time = modules.datetime.datetime(1970, 1, 1) + since %}
-    {% do return(time.date().isoformat() if kind == 'date' else time.isoformat(sep=' ') ~ ('+00:00' if kind == 'timestamp' else '')) %}
+    {% do return(last | string) if not -719162 <= days <= 2932896 %}
+    {% set time = modules.datetime.datetime(1970, 1, 1) + modules.datetime.timedelta(days=days, microseconds=microseconds) %}
+    {% do return(time.date().isoformat()) if kind == 'date' %}
+    {% do return(time.isoformat(sep=' ') ~ ('+00:00' if kind == 'timestamp' else '')) %}
 {% endmacro %}

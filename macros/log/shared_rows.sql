@@ -25,7 +25,7 @@
     {% set likeness = change_tables._likeness(spec, part) if part and bound.arrival and is_of_run %}
     {% do return(run) if not likeness %}
     {#- a view over raw can have columns of no type, which no file has; a name in a `char(n)` has blanks at its end that count once it is a text -#}
-    {% set types = change_tables.landed_columns(spec, spec.relation, [], '').values() | map(attribute='data_type') | join(' ') %}
+    {% set types = change_tables.landed_columns(spec, spec.relation).values() | map(attribute='data_type') | join(' ') %}
     {% do return(run) if modules.re.search('void|\\bchar\\(', types) %}
     {% set shared = change_tables.known_in_run('shared').setdefault(
         tojson([spec.relation | string, bound.predicate, bound.until, likeness]), {'writer': model.unique_id, 'table': none, 'logs': {}}

@@ -50,7 +50,7 @@
     {#- they are sorted: of those of a group the first one comes last here -#}
     {% set places = [] %}
     {% for texts in waiting | reverse %}
-        {% do places.append(change_tables.place_of(run.arrival, texts, false)) %}
+        {% do places.append(change_tables.place_of(run.arrival, texts)) %}
     {% endfor %}
     {% set first_waiting = change_tables.places_by_group(places) %}
     {% set before = change_tables.places_by_group(run.watermark_before if run.kind == 'since') %}
@@ -63,7 +63,7 @@
             {% do watermark.append(place) %}
         {#- a row that `lookback` reads again does not move the watermark back -#}
         {% elif known and change_tables.lies_before(run.arrival, first, known) %}
-            {% do watermark.append(dict(known, is_whole=false)) %}
+            {% do watermark.append(dict(known, is_whole=false, fingerprint=none)) %}
         {% else %}
             {% do watermark.append(first) %}
         {% endif %}
@@ -87,22 +87,30 @@
 {% macro count_watermark_rows(spec, run, watermark) %}
     {% set below = change_tables.is_below_watermark(run.arrival, watermark, spec.lookback) if run.arrival else 'true' %}
     {% set is_high_water = run.arrival and spec.lookback == 0 and below == change_tables.is_below_watermark(run.arrival, run.high_water, 0) %}
-    {% set found = {'watermark': watermark, 'rows_below': run.rows_until if is_high_water else none, 'all_rows': none} %}
-    {% if run.kind == 'since' %}
+    {% set reached = {'watermark': watermark, 'rows_below': run.rows_until if is_high_water else none, 'all_rows': none} %}
+    {% if run.kind != 'since' %}
+        {% do return(dict(reached, rows=run.landed_rows)) if is_high_water and run.landed_rows is not none %}
+        {% set row = change_tables.ask_once('select ' ~ change_tables.count_below_watermark(run.arrival, below) ~ ' as watermark_rows, count(*) as all_rows from ' ~ spec.relation)[0] %}
+        {% do return(dict(reached, rows=row['watermark_rows'] | int, all_rows=row['all_rows'] | int)) %}
+    {% elif run.checkpoint_before.lookback != spec.lookback %}
         {#- what was counted by another lookback does not count -#}
-        {% set counts_on = run.checkpoint_before.lookback == spec.lookback %}
-        {% set before = run.checkpoint_before.watermark_rows if counts_on else 0 %}
-        {% set below_before = change_tables.is_below_watermark(run.arrival, run.watermark_before, spec.lookback) %}
-        {% do return(dict(found, rows=before, rows_below=run.rows_below)) if counts_on and below == below_before %}
-        {% do return(dict(found, rows=before + run.landed_rows)) if counts_on and is_high_water %}
-        {% set condition = below ~ ' and not ' ~ below_before if counts_on else below %}
-        {% set number = change_tables.ask_once('select ' ~ change_tables.count_below_watermark(run.arrival, 'true') ~ ' from ' ~ spec.relation ~ ' where ' ~ condition)[0][0] %}
-        {% do return(dict(found, rows=before + number | int)) %}
-    {% elif is_high_water and run.landed_rows is not none %}
-        {% do return(dict(found, rows=run.landed_rows)) %}
+        {% do return(dict(reached, rows=change_tables._count_rows(spec, run, below))) %}
     {% endif %}
-    {% set row = change_tables.ask_once('select ' ~ change_tables.count_below_watermark(run.arrival, below) ~ ' as watermark_rows, count(*) as all_rows from ' ~ spec.relation)[0] %}
-    {% do return(dict(found, rows=row['watermark_rows'] | int, all_rows=row['all_rows'] | int)) %}
+    {% set before = run.checkpoint_before.watermark_rows %}
+    {% set below_before = change_tables.is_below_watermark(run.arrival, run.watermark_before, spec.lookback) %}
+    {% if below == below_before %}
+        {% do return(dict(reached, rows=before, rows_below=run.rows_below)) %}
+    {% elif is_high_water %}
+        {% do return(dict(reached, rows=before + run.landed_rows)) %}
+    {% endif %}
+    {% do return(dict(reached, rows=before + change_tables._count_rows(spec, run, below ~ ' and not ' ~ below_before))) %}
+{% endmacro %}
+
+
+{#- How many raw rows there are of a condition; of positions of one record, how many of these. -#}
+{% macro _count_rows(spec, run, condition) %}
+    {% set number = change_tables.count_below_watermark(run.arrival, 'true') %}
+    {% do return(change_tables.ask_once('select ' ~ number ~ ' from ' ~ spec.relation ~ ' where ' ~ condition)[0][0] | int) %}
 {% endmacro %}
 
 

@@ -55,14 +55,16 @@
 
 
 {#-
-    A place in the raw table, by these texts. `is_whole` is true where the one record there was read. Else it is the fingerprint of
-    the rows that were read there, which need not be read again while it is the same; false where they must be.
+    A place in the raw table, by these texts.
+
+    is_whole     whether all that can ever land there was read
+    fingerprint  else, of the rows that were read there: they need not be read again while it is the same. None where they must be
 -#}
-{% macro place_of(arrival, texts, is_whole) %}
+{% macro place_of(arrival, texts, is_whole=false, fingerprint=none) %}
     {% set first = arrival.group | length %}
     {% set position = texts[first:first + arrival.columns | length] %}
     {% set position = position if arrival.kind in ['decimal', 'text'] else position | map('int') | list %}
-    {% do return({'group': texts[:first], 'position': position, 'is_whole': is_whole}) %}
+    {% do return({'group': texts[:first], 'position': position, 'is_whole': is_whole, 'fingerprint': fingerprint}) %}
 {% endmacro %}
 
 
@@ -110,12 +112,14 @@
     {% set landed = change_tables.landed_columns(spec, spec.relation, [name], "`arrival` must be one of its columns") %}
     {% set type = landed[name | lower].data_type if landed else 'string' %}
     {% set kind = change_tables._arrival_kind(type) %}
-    {% do change_tables.refuse_entry(spec,
-        "`arrival` must be a column of whole numbers, decimals, dates"
-        ~ (" or times where `lookback` is set" if kind == 'text' else ", times or text") ~ ", got '" ~ name ~ "' of type "
-        ~ type
-    ) if kind is none or (kind == 'text' and spec.lookback != 0) %}
-    {% do return({'group': [], 'columns': [name], 'kind': kind, 'type': type}) %}
+    {% if kind is none or (kind == 'text' and spec.lookback != 0) %}
+        {% do change_tables.refuse_entry(spec,
+            "`arrival` must be a column of whole numbers, decimals, dates"
+            ~ (" or times where `lookback` is set" if kind == 'text' else ", times or text") ~ ", got '" ~ name ~ "' of type "
+            ~ type
+        ) %}
+    {% endif %}
+    {% do return({'group': [], 'columns': [name], 'is_whole': false, 'kind': kind, 'type': type}) %}
 {% endmacro %}
 
 
@@ -124,7 +128,7 @@
     outlives compaction; of a table of files the time at which its file was written. Stops where the table has neither.
 -#}
 {% macro _arrival_of_files(spec) %}
-    {% do return(none) if not change_tables.landed_columns(spec, spec.relation, [], '') %}
+    {% do return(none) if not change_tables.landed_columns(spec, spec.relation) %}
     {% set versions = change_tables._arrival_of_versions(spec) %}
     {% set described = change_tables.ask_once('describe extended ' ~ spec.relation) if not versions else [] %}
     {% set provider = described | selectattr(0, 'equalto', 'Provider') | map(attribute=1) | first | default(none) %}
@@ -133,7 +137,9 @@
     {% elif versions %}
         {% do return(versions) %}
     {% elif provider in ['parquet', 'orc', 'json', 'csv'] %}
-        {% do return({'group': [], 'columns': ['file_modification_time'], 'hidden': true, 'kind': 'timestamp', 'type': 'timestamp'}) %}
+        {% do return({
+            'group': [], 'columns': ['file_modification_time'], 'hidden': true, 'is_whole': false, 'kind': 'timestamp', 'type': 'timestamp'
+        }) %}
     {% endif %}
     {% do change_tables.refuse_arrival_by_files(spec, provider) %}
 {% endmacro %}
@@ -141,7 +147,7 @@
 
 {#- The commits of a raw table as arrival; none where it keeps none with its rows. -#}
 {% macro _arrival_of_versions(spec) %}
-    {% do return(none) if not change_tables.landed_columns(spec, spec.relation, [], '') %}
+    {% do return(none) if not change_tables.landed_columns(spec, spec.relation) %}
     {% do return(change_tables.arrival_by_commits(change_tables.properties_of_raw(spec))) %}
 {% endmacro %}
 

@@ -5,7 +5,7 @@
 
     has_row   whether the declared columns are among them: then renamed ones are there under their names of today (see `one_landed`)
 -#}
-{% macro landed_columns(spec, relation, expected, help, numbers=[], has_row=false) %}
+{% macro landed_columns(spec, relation, expected=[], help='', numbers=[], has_row=false) %}
     {% if relation | string not in spec.landed %}
         {% set found = {} %}
         {% for name, data_type in change_tables.types_in_relation(relation).items() %}
@@ -26,10 +26,12 @@
         {% for name in numbers if not modules.re.match('(tinyint|smallint|int|bigint|decimal\\(\\d+,\\s*0\\)|void)$', landed[name].data_type) %}
             {% do others.append(name ~ ', which lands as ' ~ landed[name].data_type) %}
         {% endfor %}
-        {% do change_tables.refuse_entry(spec,
-            "columns of " ~ relation ~ " must land as whole numbers (bigint, int or decimal(p,0)): " ~ others | join('; ')
-            ~ "; land them so, or let the entry read a view that casts them"
-        ) if others %}
+        {% if others %}
+            {% do change_tables.refuse_entry(spec,
+                "columns of " ~ relation ~ " must land as whole numbers (bigint, int or decimal(p,0)): " ~ others | join('; ')
+                ~ "; land them so, or let the entry read a view that casts them"
+            ) %}
+        {% endif %}
     {% endif %}
     {% do return(landed) %}
 {% endmacro %}
@@ -70,18 +72,22 @@
             change_tables.landed_tree(column, landed), change_tables.type_tree(column.data_type), column.label or column.name
         ).refused) %}
     {% endfor %}
-    {% do change_tables.refuse_entry(spec,
-        "columns of " ~ relation ~ " must land in types that the declared ones are read from (see docs/landed_types.md): "
-        ~ found | join('; ')
-    ) if found %}
+    {% if found %}
+        {% do change_tables.refuse_entry(spec,
+            "columns of " ~ relation ~ " must land in types that the declared ones are read from (see docs/landed_types.md): "
+            ~ found | join('; ')
+        ) %}
+    {% endif %}
 {% endmacro %}
 
 
 {#- Stops where a raw table lacks columns. -#}
 {% macro refuse_missing_columns(spec, relation, missing, help) %}
-    {% do change_tables.refuse_entry(spec,
-        "the raw table " ~ relation ~ " must have the columns that the spec names, it lacks " ~ missing | join(', ') ~ "; " ~ help
-    ) if missing %}
+    {% if missing %}
+        {% do change_tables.refuse_entry(spec,
+            "the raw table " ~ relation ~ " must have the columns that the spec names, it lacks " ~ missing | join(', ') ~ ("; " ~ help if help)
+        ) %}
+    {% endif %}
 {% endmacro %}
 
 
@@ -126,13 +132,13 @@
 
 {#- The same of the raw table: of a before image in it, the key of the row before. -#}
 {% macro key_in_raw(spec) %}
-    {% do return(change_tables.landed_key_columns(spec, change_tables.landed_columns(spec, spec.relation, spec.key, '', has_row=true))) %}
+    {% do return(change_tables.landed_key_columns(spec, change_tables.landed_columns(spec, spec.relation, spec.key, has_row=true))) %}
 {% endmacro %}
 
 
 {#- The retired columns that a raw table of columns lacks. -#}
 {% macro columns_absent_from_raw(spec) %}
-    {% set landed = change_tables.landed_columns(spec, spec.relation, [], '', has_row=true) %}
+    {% set landed = change_tables.landed_columns(spec, spec.relation, has_row=true) %}
     {% do return(change_tables.absent_names(change_tables.with_absent_columns(landed, spec.retired))) %}
 {% endmacro %}
 

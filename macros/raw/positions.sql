@@ -16,20 +16,29 @@
 
 
 {#-
-    The rows of a group from `place` on, or all of it, and up to `until`, if there is one: {group, sign, since, until}, with values as SQL.
-    Rows at the place itself are among them unless it is whole. With a `lookback`, so much less in the first column.
+    The rows of a group from `place` on, or all of it, and up to `until`, if there is one: {group, sign, since, until}, of which the last two are
+    lists of SQL, or none. Rows at the place itself are among them unless it is whole. With a `lookback`, so much less in the first column.
 -#}
 {% macro _span(arrival, place, lookback, is_whole, until=none) %}
-    {% set ends = {} %}
-    {% for end, at in {'since': place, 'until': until}.items() if at %}
-        {% set values = [] %}
-        {% for value in at.position %}
-            {% do values.append(change_tables.arrival_literal(arrival, value)) %}
-        {% endfor %}
-        {% do ends.update({end: values}) %}
+    {% set since = change_tables._values_of_place(arrival, place) if place else none %}
+    {% if place and lookback %}
+        {% set since = [change_tables.arrival_below(arrival, place.position[0], lookback)] %}
+    {% endif %}
+    {% do return({
+        'group': (place or until).group,
+        'sign': '>' if is_whole and not lookback else '>=',
+        'since': since,
+        'until': change_tables._values_of_place(arrival, until) if until else none,
+    }) %}
+{% endmacro %}
+
+
+{% macro _values_of_place(arrival, place) %}
+    {% set values = [] %}
+    {% for value in place.position %}
+        {% do values.append(change_tables.arrival_literal(arrival, value)) %}
     {% endfor %}
-    {% do ends.update({'since': [change_tables.arrival_below(arrival, place.position[0], lookback)]}) if place and lookback %}
-    {% do return(dict(ends, group=(place or until).group, sign='>' if is_whole and not lookback else '>=')) %}
+    {% do return(values) %}
 {% endmacro %}
 
 
@@ -43,7 +52,7 @@
     {% for place in high_water %}
         {% set before = known.get(tojson(place.group)) %}
         {% if lookback or place != before %}
-            {% set is_whole = before and (is_same or before.is_whole is true) %}
+            {% set is_whole = before and (is_same or before.is_whole) %}
             {% do spans.append(change_tables._span(arrival, before, lookback, is_whole, place)) %}
         {% endif %}
     {% endfor %}
@@ -82,7 +91,7 @@
 {% macro positions_since(arrival, watermark, lookback) -%}
     {%- set spans = [] -%}
     {%- for place in watermark -%}
-        {%- do spans.append(change_tables._span(arrival, place, lookback, place.is_whole is true)) -%}
+        {%- do spans.append(change_tables._span(arrival, place, lookback, place.is_whole)) -%}
     {%- endfor -%}
     {%- if not watermark -%}
         true
@@ -97,7 +106,7 @@
             {%- if arrival.group %}
             or not (
                 {%- for span in spans %}
-                {{ 'or ' if not loop.first }}({{ change_tables._is_in(arrival, {'group': span.group}) }})
+                {{ 'or ' if not loop.first }}({{ change_tables._is_in_group(arrival, span.group) | join(' and ') }})
                 {%- endfor %}
             )
             {%- endif %}
@@ -114,15 +123,22 @@
 
 {#- Whether a row is in a span. -#}
 {% macro _is_in(arrival, span) %}
+    {% set conditions = change_tables._is_in_group(arrival, span.group) %}
+    {% set position = change_tables.positions_of(arrival) %}
+    {% do conditions.append(change_tables._compares(position, span.since, span.sign)) if span.since %}
+    {% do conditions.append(change_tables._compares(position, span.until, '<=')) if span.until %}
+    {% do return(conditions | join(' and ')) %}
+{% endmacro %}
+
+
+{#- Whether a row is in a group, as a condition for each of its columns. -#}
+{% macro _is_in_group(arrival, group) %}
     {% set conditions = [] %}
     {% for name in arrival.group %}
-        {% set value = span.group[loop.index0] %}
+        {% set value = group[loop.index0] %}
         {% do conditions.append(change_tables.quoted(name) ~ ' <=> ' ~ ('null' if value is none else change_tables.text_literal(value))) %}
     {% endfor %}
-    {% for end, sign in {'since': span.sign, 'until': '<='}.items() if span[end] %}
-        {% do conditions.append(change_tables._compares(change_tables.positions_of(arrival), span[end], sign)) %}
-    {% endfor %}
-    {% do return(conditions | join(' and ')) %}
+    {% do return(conditions) %}
 {% endmacro %}
 
 

@@ -21,59 +21,64 @@
     counts_all        whether `_tells_its_rows`
     rows_below        where it does, how many rows had landed below the watermark; else none
     rows_until        the same of the high water
-    columns_have_changed  whether declared columns have: what raw has in them is read from all rows
 -#}
 {% macro raw_bound(spec, checkpoint) %}
     {% set arrival = change_tables.arrival_of(spec) %}
     {#- what raw has in a column that was added, or in a type that is wider now, is in rows that were read before -#}
-    {% set rescan = var('change_tables_rescan', false) or change_tables.columns_have_changed(spec, checkpoint) or change_tables._quarantine_is_of_other_rows(spec, checkpoint) %}
+    {% set has_other_columns = change_tables.columns_have_changed(spec, checkpoint) or change_tables._quarantine_is_of_other_rows(spec, checkpoint) %}
+    {% set rescan = var('change_tables_rescan', false) or has_other_columns %}
     {% set loaded = none if checkpoint is none else checkpoint.snapshot_seq %}
     {% set wanted = spec.snapshot_seq if spec.snapshot else none %}
-    {% do change_tables.refuse_entry(spec,
-        "`snapshot_seq` must not fall below the one that " ~ this ~ " has taken in, '" ~ loaded ~ "', got '" ~ wanted
-        ~ "'; rebuild it with --full-refresh"
-    ) if loaded is not none and wanted is not none and wanted < loaded %}
+    {% set snapshot = checkpoint is none or rescan or (wanted is not none and wanted != loaded) %}
+    {% if loaded is not none and wanted is not none and wanted < loaded %}
+        {% do change_tables.refuse_entry(spec,
+            "`snapshot_seq` must not fall below the one that " ~ this ~ " has taken in, '" ~ loaded ~ "', got '" ~ wanted
+            ~ "'; rebuild it with --full-refresh"
+        ) %}
+    {% endif %}
     {#- a watermark of another arrival says nothing of this one: everything is read again -#}
     {% set watermark_before = checkpoint.watermark if checkpoint and checkpoint.arrival == change_tables.arrival_in_checkpoint(arrival) else none %}
     {% set watermark = none if rescan else watermark_before %}
     {% set reads_on = watermark is not none %}
     {% set counts_all = change_tables._tells_its_rows(spec, arrival, none if var('change_tables_rescan', false) else checkpoint) %}
-    {% set landed = change_tables._look_at_raw(spec, arrival, watermark, counts_all) if arrival else {} %}
-    {% set high_water = landed.get('high_water') %}
+    {% set landed = change_tables._look_at_raw(spec, arrival, watermark, counts_all) if arrival else change_tables._nothing_seen() %}
     {% set read_from = change_tables._watermark_with_returning(spec, checkpoint, arrival, watermark) if reads_on else [] %}
-    {% set condition = change_tables.positions_in(arrival, change_tables.spans_of_run(
-        arrival, read_from, high_water, spec.lookback, landed.is_same
-    )) if arrival else none %}
+    {% set condition = none %}
+    {% if arrival %}
+        {% set spans = change_tables.spans_of_run(arrival, read_from, landed.high_water, spec.lookback, landed.is_same) %}
+        {% set condition = change_tables.positions_in(arrival, spans) %}
+    {% endif %}
     {% set highest_seq = checkpoint.highest_seq if checkpoint else none %}
-    {% set knows_lowest_seq = reads_on and spec.lookback == 0 and change_tables.format_of(spec.format).landed_sequence %}
-    {% set snapshot = checkpoint is none or rescan or (wanted is not none and (loaded is none or wanted > loaded)) %}
-    {% set sequences = [landed.lowest_seq] + ([wanted] if snapshot else []) %}
-    {% set lowest_seq = sequences | reject('none') | min(case_sensitive=true) | default(none) if knows_lowest_seq else none %}
-    {% set has_landed = not reads_on or spec.lookback != 0 or high_water != read_from or landed.unplaced %}
+    {% set lowest_seq, is_late = none, checkpoint is not none %}
+    {% if reads_on and spec.lookback == 0 and change_tables.format_of(spec.format).landed_sequence %}
+        {% set sequences = [landed.lowest_seq] + ([wanted] if snapshot else []) %}
+        {% set lowest_seq = sequences | reject('none') | min(case_sensitive=true) | default(none) %}
+        {% set is_late = lowest_seq is not none and lowest_seq <= highest_seq %}
+    {% endif %}
+    {% set has_landed = not reads_on or spec.lookback != 0 or landed.high_water != read_from or landed.unplaced %}
     {% set others = spec.items() | selectattr(0, 'in', change_tables.format_of(spec.format).other_tables) | selectattr(1) | list %}
     {% set bound = {
         'predicate': condition if reads_on else none,
         'snapshot': snapshot,
         'arrival': arrival,
-        'high_water': high_water,
+        'high_water': landed.high_water,
         'until': none if reads_on else condition,
         'highest_seq': highest_seq,
-        'is_late': (lowest_seq is not none and lowest_seq <= highest_seq) if knows_lowest_seq else checkpoint is not none,
+        'is_late': is_late,
         'lowest_seq': lowest_seq,
         'has_no_news': not (has_landed or snapshot or others),
         'watermark_before': watermark_before,
         'log': change_tables.state_relation(this) if checkpoint is not none else none,
         'waiting': change_tables.quarantine_relation(this) if checkpoint and checkpoint.quarantined.waiting > 0 else none,
         'read_at': run_started_at.strftime('%Y%m%d%H%M%S%f'),
-        'landed_rows': landed.get('rows'),
+        'landed_rows': landed.rows,
         'counts_all': counts_all,
-        'rows_below': landed.get('rows_below'),
-        'rows_until': landed.get('rows_until'),
-        'columns_have_changed': change_tables.columns_have_changed(spec, checkpoint),
+        'rows_below': landed.rows_below,
+        'rows_until': landed.rows_until,
     } %}
     {% set natural = change_tables.natural_arrival(spec) %}
     {% set looks = natural and change_tables.names_records(spec, natural) and natural != arrival %}
-    {% if looks and change_tables.landed_columns(spec, spec.relation, natural.group + natural.columns, '') %}
+    {% if looks and change_tables.landed_columns(spec, spec.relation, natural.group + natural.columns) %}
         {% do change_tables._refuse_two_records(spec, natural, bound.predicate or 'true') %}
     {% endif %}
     {% do return(bound) %}
@@ -83,7 +88,7 @@
 {#- Whether rows are in quarantine that the raw table has otherwise now: it has lost a column, and they are known by what landed. -#}
 {% macro _quarantine_is_of_other_rows(spec, checkpoint) %}
     {% do return(false) if checkpoint is none or checkpoint.quarantined.rejected + checkpoint.quarantined.waiting == 0 %}
-    {% do return((spec.absent or {}) | reject('in', checkpoint.absent or {}) | list | length > 0) %}
+    {% do return(spec.absent | reject('in', checkpoint.absent) | list | length > 0) %}
 {% endmacro %}
 
 
@@ -101,7 +106,7 @@
 
 {#- Whether a log has rows that have waited for so long. -#}
 {% macro may_pass_waiting(spec, checkpoint) %}
-    {% set since = (checkpoint or {}).get('quarantined', {}).get('waiting_since') %}
+    {% set since = checkpoint.quarantined.waiting_since if checkpoint else none %}
     {% do return(since is not none and change_tables.read_again(spec).passed != [] and since < change_tables.batch_once_waited(spec)) %}
 {% endmacro %}
 
@@ -123,7 +128,7 @@
     {% do return(watermark) if not returning or not change_tables.may_pass_waiting(spec, checkpoint) %}
     {% set places = change_tables.places_by_group(watermark) %}
     {% for row in run_query(returning(spec, change_tables.quarantine_relation(this))).rows %}
-        {% set place = change_tables.place_of(arrival, row.values() | list, false) %}
+        {% set place = change_tables.place_of(arrival, row.values() | list) %}
         {% set known = places.get(tojson(place.group)) %}
         {% do places.update({tojson(place.group): place}) if known and change_tables.lies_before(arrival, place, known) %}
     {% endfor %}
@@ -134,7 +139,7 @@
 {#- The columns of the raw table, of which those of the arrival are some. Empty while it does not exist. -#}
 {% macro _landed_arrival(spec, arrival) %}
     {% do return(change_tables.landed_columns(
-        spec, spec.relation, [] if arrival.hidden else arrival.group + arrival.columns, '',
+        spec, spec.relation, [] if arrival.hidden else arrival.group + arrival.columns,
         numbers=arrival.columns if arrival.kind == 'whole_number' and not arrival.hidden else []
     )) %}
 {% endmacro %}
@@ -156,17 +161,12 @@
 -#}
 {% macro _look_at_raw(spec, arrival, watermark, counts_all) %}
     {% set columns = change_tables._landed_arrival(spec, arrival) %}
+    {% set begins_at_last = watermark is none and not arrival.record %}
     {% set from = watermark or [] %}
-    {% if columns and watermark is none and not arrival.record %}
-        {% set name = change_tables.positions_of(arrival)[0] %}
-        {#- without the condition Spark cannot answer for dates of a Delta table -#}
-        {% set row = change_tables.ask_once(
-            "select " ~ change_tables.arrival_as_text("max(" ~ name ~ ")", arrival) ~ " from " ~ spec.relation ~ " where " ~ name ~ " is not null"
-        )[0] %}
-        {% set columns = columns if row[0] is not none else {} %}
-        {% set from = [change_tables.place_of(arrival, row.values() | list, false)] if columns else [] %}
+    {% if columns and begins_at_last %}
+        {% set from = change_tables._last_place(spec, arrival) %}
     {% endif %}
-    {% do return({'high_water': from, 'unplaced': true}) if not columns %}
+    {% do return(dict(change_tables._nothing_seen(), high_water=from, unplaced=true)) if not columns or (begins_at_last and not from) %}
     {% set condition = change_tables._lands_since(arrival, from) %}
     {% set rows = change_tables.ask_once(change_tables._groups_since(spec, arrival, columns, from, condition, counts_all)) %}
     {% set groups = rows | selectattr('_ct_rows') | list %}
@@ -175,38 +175,67 @@
     {% endif %}
     {% set places = change_tables.places_by_group(watermark) %}
     {% for row in groups if row['_ct_places'] > 0 %}
-        {% set is_whole = true if arrival.is_whole else row['_ct_fingerprint'] if spec.lookback == 0 else false %}
-        {% set place = change_tables.place_of(arrival, row.values() | list, is_whole) %}
+        {% set fingerprint = row['_ct_fingerprint'] if change_tables._takes_fingerprint(spec, arrival) else none %}
+        {% set place = change_tables.place_of(arrival, row.values() | list, is_whole=arrival.is_whole, fingerprint=fingerprint) %}
         {% do places.update({tojson(place.group): place}) %}
         {% if arrival.kind == 'text' %}
             {% do change_tables._refuse_numbers_of_two_lengths(spec, arrival, (from[0] or place).position[0], [row['_ct_shortest'], row['_ct_longest']]) %}
         {% endif %}
     {% endfor %}
-    {% set below_high_water = groups | sum(attribute='_ct_rows_below') | int %}
-    {% set below = rows[0]['_ct_all'] | int - groups | sum(attribute='_ct_rows') | int if counts_all else none %}
+    {% set until_high_water = groups | sum(attribute='_ct_rows_below') | int %}
+    {% set rows_below = rows[0]['_ct_all'] | int - groups | sum(attribute='_ct_rows') | int if counts_all else none %}
+    {% if arrival.record %}
+        {% set landed_rows = groups | sum(attribute='_ct_places') | int %}
+    {% else %}
+        {% set landed_rows = until_high_water if not begins_at_last else none %}
+    {% endif %}
     {% do return({
         'high_water': places.items() | sort(case_sensitive=true) | map(attribute=1) | list,
         'is_same': groups | selectattr('_ct_is_same') | list | length > 0,
         'unplaced': groups | sum(attribute='_ct_unplaced') > 0,
-        'rows': groups | sum(attribute='_ct_places') | int if arrival.record else below_high_water if watermark is not none else none,
-        'rows_below': below,
-        'rows_until': below + below_high_water if counts_all else none,
+        'rows': landed_rows,
+        'rows_below': rows_below,
+        'rows_until': rows_below + until_high_water if counts_all else none,
         'lowest_seq': groups | map(attribute='_ct_lowest_seq') | reject('none') | min(case_sensitive=true) | default(none),
     }) %}
+{% endmacro %}
+
+
+{#- What a look has found where none has been taken. -#}
+{% macro _nothing_seen() %}
+    {% do return({'high_water': none, 'is_same': false, 'unplaced': false, 'rows': none, 'rows_below': none, 'rows_until': none, 'lowest_seq': none}) %}
+{% endmacro %}
+
+
+{#- The last place of a raw table that is one group, as a list; empty where no row has a position. -#}
+{% macro _last_place(spec, arrival) %}
+    {% set name = change_tables.positions_of(arrival)[0] %}
+    {#- without the condition Spark cannot answer for dates of a Delta table -#}
+    {% set row = change_tables.ask_once(
+        "select " ~ change_tables.arrival_as_text("max(" ~ name ~ ")", arrival) ~ " from " ~ spec.relation ~ " where " ~ name ~ " is not null"
+    )[0] %}
+    {% do return([]) if row[0] is none %}
+    {% do return([change_tables.place_of(arrival, row.values() | list)]) %}
+{% endmacro %}
+
+
+{#- Whether a look takes the fingerprint of the last place: where rows can land that are alike in their arrival, and are not read again anyway. -#}
+{% macro _takes_fingerprint(spec, arrival) %}
+    {% do return(spec.lookback == 0 and not arrival.is_whole) %}
 {% endmacro %}
 
 
 {#- What a look asks: of each group the last place, and how many rows there are. -#}
 {% macro _groups_since(spec, arrival, columns, from, condition, counts_all) -%}
 {%- set hashed = [] -%}
-{%- for column in columns.values() if not arrival.is_whole and spec.lookback == 0 and 'variant' not in column.data_type -%}
+{%- for column in columns.values() if change_tables._takes_fingerprint(spec, arrival) and 'variant' not in column.data_type -%}
     {%- do hashed.append(column) -%}
 {%- endfor -%}
 {%- set first = '_ct_arrival.' ~ change_tables.quoted(arrival.columns[0]) -%}
 {%- set is_same = 'false' -%}
-{%- if hashed and from and from[0].is_whole -%}
+{%- if hashed and from and from[0].fingerprint -%}
     {%- set is_same = first ~ ' <=> ' ~ change_tables.arrival_literal(arrival, from[0].position[0])
-        ~ ' and _ct_fingerprint = ' ~ change_tables.text_literal(from[0].is_whole) -%}
+        ~ ' and _ct_fingerprint = ' ~ change_tables.text_literal(from[0].fingerprint) -%}
 {%- endif -%}
 with landed as (
 

@@ -89,7 +89,7 @@
 
 {#- The names of the raw columns that have the declared ones, by the template of these names. -#}
 {% macro raw_names_of_columns(spec, template='{name}') %}
-    {% set landed = change_tables.landed_columns(spec, spec.relation, [], '') if spec.renamed else {} %}
+    {% set landed = change_tables.landed_columns(spec, spec.relation) if spec.renamed else {} %}
     {% set found = [] %}
     {% for name in change_tables.columns_in_raw(spec) %}
         {% set names = [] %}

@@ -11,15 +11,33 @@
         {% for node in nodes %}
             {% do mistakes.extend(change_tables.table_spec_mistakes(node)) %}
         {% endfor %}
-        {% set name = var('change_tables_runs', 'change_table_runs') %}
-        {% set named = [(name, 'change_tables_runs', 'a name, or false for no table of runs'), (var('change_tables_runs_schema', target.schema), 'change_tables_runs_schema', 'a name')] %}
-        {% for value, variable, what in named if name is not sameas false and (value is not string or not modules.re.match('^\\w+$', value)) %}
-            {% do mistakes.append("change_tables: the variable `" ~ variable ~ "` must be " ~ what ~ ", got " ~ change_tables.shown_value(value)) %}
-        {% endfor %}
+        {% do mistakes.extend(change_tables._mistakes_of_runs()) %}
         {% do mistakes.extend(change_tables._mistakes_of_tables_schemas()) %}
         {% do mistakes.extend(change_tables.session_mistakes(not mistakes, further_mistakes)) if nodes %}
         {% do exceptions.raise_compiler_error(mistakes | join('\n')) if mistakes %}
     {% endif %}
+{% endmacro %}
+
+
+{#- What is wrong with the names of the table of runs and of its schema, where there is to be one. -#}
+{% macro _mistakes_of_runs() %}
+    {% set mistakes = [] %}
+    {% set table = var('change_tables_runs', 'change_table_runs') %}
+    {% set schema = var('change_tables_runs_schema', target.schema) %}
+    {% if table is not sameas false %}
+        {% if not change_tables._is_word(table) %}
+            {% do mistakes.append("change_tables: the variable `change_tables_runs` must be a name, or false for no table of runs, got " ~ change_tables.shown_value(table)) %}
+        {% endif %}
+        {% if not change_tables._is_word(schema) %}
+            {% do mistakes.append("change_tables: the variable `change_tables_runs_schema` must be a name, got " ~ change_tables.shown_value(schema)) %}
+        {% endif %}
+    {% endif %}
+    {% do return(mistakes) %}
+{% endmacro %}
+
+
+{% macro _is_word(value) %}
+    {% do return(value is string and modules.re.match('^\\w+$', value) is not none) %}
 {% endmacro %}
 
 
@@ -32,9 +50,11 @@
             {% do mistakes.append("change_tables: model '" ~ node.name ~ "': `tables_schema` must be the name of a schema, got " ~ change_tables.shown_value(schema)) %}
         {% else %}
             {% set owner = owners.setdefault((node.database ~ '.' ~ schema ~ '.' ~ node.alias) | lower, node.name) %}
-            {% do mistakes.append(
-                "change_tables: models '" ~ owner ~ "' and '" ~ node.name ~ "' would write one table, " ~ schema ~ '.' ~ node.alias ~ "__state: give one another alias or `tables_schema`"
-            ) if owner != node.name %}
+            {% if owner != node.name %}
+                {% do mistakes.append(
+                    "change_tables: models '" ~ owner ~ "' and '" ~ node.name ~ "' would write one table, " ~ schema ~ '.' ~ node.alias ~ "__state: give one another alias or `tables_schema`"
+                ) %}
+            {% endif %}
         {% endif %}
     {% endfor %}
     {% do return(mistakes) %}
@@ -101,7 +121,10 @@
     {% endfor %}
     {#- the server of this package has the version of its functions among its settings; one that says none is another server -#}
     {% set package, server = change_tables.version_of_package(), found.get('spark.change_tables.version') %}
-    {% set of_server = (further_mistakes(found) if further_mistakes else []) + (change_tables.function_mistakes(found) if specs_are_right else []) %}
+    {% set of_server = further_mistakes(found) if further_mistakes else [] %}
+    {% if specs_are_right %}
+        {% do of_server.extend(change_tables.function_mistakes(found)) %}
+    {% endif %}
     {% if server and change_tables._compatible_part(server) != change_tables._compatible_part(package) %}
         {% do of_server.insert(0,
             "change_tables: the package is version " ~ package ~ ", and the server has the functions of version " ~ server

@@ -38,15 +38,21 @@
 
 {#- Their types: name -> type. -#}
 {% macro contract_column_types() %}
-    {% set columns = change_tables._contract_columns() %}
-    {% do return(dict(zip(columns, columns.values() | map('first')))) %}
+    {% set types = {} %}
+    {% for name, column in change_tables._contract_columns().items() %}
+        {% do types.update({name: column[0]}) %}
+    {% endfor %}
+    {% do return(types) %}
 {% endmacro %}
 
 
 {#- The descriptions of those that have one: name -> text. -#}
 {% macro contract_column_descriptions() %}
-    {% set described = change_tables._contract_columns().items() | selectattr('1.1', 'defined') | list %}
-    {% do return(dict(zip(described | map(attribute=0), described | map(attribute='1.1')))) %}
+    {% set descriptions = {} %}
+    {% for name, column in change_tables._contract_columns().items() if column | length > 1 %}
+        {% do descriptions.update({name: column[1]}) %}
+    {% endfor %}
+    {% do return(descriptions) %}
 {% endmacro %}
 
 
@@ -54,7 +60,7 @@
 {% macro taken_names(format) %}
     {% do return(
         change_tables.contract_column_types().keys() | list
-        + change_tables.further_columns({'format': format}) | map(attribute='name') | list
+        + change_tables.format_of(format).columns | map(attribute='name') | list
     ) %}
 {% endmacro %}
 
@@ -65,18 +71,11 @@
 {% endmacro %}
 
 
-{#- The columns of its own that a format carries through staging and log: see `format_of`. Published documents have no format, and none. -#}
-{% macro further_columns(spec) %}
-    {% do return(spec.columns_of_format) if 'columns_of_format' in spec %}
-    {% do return(change_tables.format_of(spec.format).columns if 'format' in spec else []) %}
-{% endmacro %}
-
-
 {#- The types of columns of the models and of their tables: name -> type. -#}
 {% macro columns_of_table(spec, names) %}
     {% set types = change_tables.contract_column_types() %}
     {% do types.update({'_key_before': change_tables.key_type(spec)}) %}
-    {% for column in change_tables.further_columns(spec) + spec.columns %}
+    {% for column in spec.columns_of_format + spec.columns %}
         {% do types.update({column.name: column.data_type}) %}
     {% endfor %}
     {% set columns = {} %}
@@ -113,13 +112,21 @@
 
 {#- The key of a row as one text, the same for the same key only. `of`: the alias of the row. -#}
 {% macro key_text(spec, of=none) -%}
-    {{- change_tables.text_of_key(spec, dict(zip(spec.key, change_tables.each(spec.key, (of ~ '.' if of else '') ~ '{name}')))) -}}
+    {%- set values = {} -%}
+    {%- for name in spec.key -%}
+        {%- do values.update({name: (of ~ '.' if of else '') ~ change_tables.quoted(name)}) -%}
+    {%- endfor -%}
+    {{- change_tables.text_of_key(spec, values) -}}
 {%- endmacro %}
 
 
 {#- The same of the key before. Where there is none, it is that of no key. -#}
 {% macro key_before_text(spec, of=none) -%}
-    {{- change_tables.text_of_key(spec, dict(zip(spec.key, change_tables.each(spec.key, (of ~ '.' if of else '') ~ '_key_before[{text}]')))) -}}
+    {%- set values = {} -%}
+    {%- for name in spec.key -%}
+        {%- do values.update({name: (of ~ '.' if of else '') ~ '_key_before[' ~ change_tables.text_literal(name) ~ ']'}) -%}
+    {%- endfor -%}
+    {{- change_tables.text_of_key(spec, values) -}}
 {%- endmacro %}
 
 

@@ -87,10 +87,12 @@
 -#}
 {% macro refuse_moves_without_functions(spec) %}
     {% set missing = change_tables.functions_that_server_lacks(['first_ancestors', 'reached_names', 'rows_at_key']) %}
-    {% do change_tables.refuse_model(
-        "rows of '" ~ spec.source_name ~ "." ~ spec.table_name
-        ~ "' have moved to other keys, and the server does not have the SQL functions that follow rows of partial images: "
-        ~ missing | join(', ')
-        ~ ". Nothing was taken in: run the model on the server that `change-tables server` starts; see docs/servers.md"
-    ) if missing %}
+    {% if missing %}
+        {% do change_tables.refuse_model(
+            "rows of '" ~ spec.source_name ~ "." ~ spec.table_name
+            ~ "' have moved to other keys, and the server does not have the SQL functions that follow rows of partial images: "
+            ~ missing | join(', ')
+            ~ ". Nothing was taken in: run the model on the server that `change-tables server` starts; see docs/servers.md"
+        ) %}
+    {% endif %}
 {% endmacro %}

@@ -7,7 +7,7 @@
     columns                   the declared columns, in order: {name, data_type, meta}. Key columns that the format adds come first,
                               and are then the `key`
     column_names              their names
-    columns_of_format         the columns of its own that the format carries: see `further_columns`
+    columns_of_format         the columns of its own that the format carries through staging and log: see `format_of`
     multi_valued              declared columns of many values, which are no part of a row, and not in `columns`
     retired, hidden           the names of the retired columns, and of those that `current_` does not show
     renamed                   the columns that had other names: name -> these, the latest one first. See `landing_names`
@@ -31,7 +31,11 @@
     {% set mistakes = change_tables.table_spec_mistakes(node) %}
     {% do exceptions.raise_compiler_error(mistakes | join('\n')) if mistakes %}
     {% set settings = change_tables.format_settings(node.config.meta.change_table.format) %}
-    {% set given = dict(zip(settings, settings.values() | map(attribute='default')), **node.config.meta.change_table) %}
+    {% set given = {} %}
+    {% for name, setting in settings.items() %}
+        {% do given.update({name: setting.default}) %}
+    {% endfor %}
+    {% do given.update(node.config.meta.change_table) %}
     {% set declared = change_tables.declared_columns(node) %}
     {% set multi_valued_of_format = change_tables.format_of(given.format).multi_valued %}
     {% set multi_valued = multi_valued_of_format(declared) if multi_valued_of_format else [] %}
@@ -46,7 +50,7 @@
         'relation': change_tables.relation_of_node(node),
         'columns': columns,
         'column_names': columns | map(attribute='name') | list,
-        'columns_of_format': change_tables.further_columns(given),
+        'columns_of_format': change_tables.format_of(given.format).columns,
         'multi_valued': multi_valued,
         'retired': columns | selectattr('meta.retired', 'defined') | selectattr('meta.retired') | map(attribute='name') | list,
         'hidden': change_tables._hidden_names(columns),
@@ -80,14 +84,14 @@
 
 {#- The names under which a column can land: its own, and those that it had before, the latest one first. -#}
 {% macro landing_names(spec, name) %}
-    {% do return([name] + (spec.renamed or {}).get(name, [])) %}
+    {% do return([name] + spec.renamed.get(name, [])) %}
 {% endmacro %}
 
 
 {#- Every such name -> that of its column. The last one of a column is the first that it had. -#}
 {% macro names_of_today(spec) %}
     {% set names = {} %}
-    {% for name, others in (spec.renamed or {}).items() %}
+    {% for name, others in spec.renamed.items() %}
         {% for other in others %}
             {% do names.update({other: name}) %}
         {% endfor %}
@@ -194,10 +198,12 @@
 -#}
 {% macro table_spec_of_model(node) %}
     {% set entries = change_tables.staged_entries(node) %}
-    {% do exceptions.raise_compiler_error(
-        "change_tables: model '" ~ node.name ~ "' must lead to one model of staged_changes(…) through what it refers to, got "
-        ~ (entries | length) ~ (': ' ~ entries | map(attribute='table') | join(', ') if entries else '')
-    ) if entries | length != 1 %}
+    {% if entries | length != 1 %}
+        {% do exceptions.raise_compiler_error(
+            "change_tables: model '" ~ node.name ~ "' must lead to one model of staged_changes(…) through what it refers to, got "
+            ~ (entries | length) ~ (': ' ~ entries | map(attribute='table') | join(', ') if entries else '')
+        ) %}
+    {% endif %}
     {% do return(change_tables.table_spec(entries[0].source, entries[0].table)) %}
 {% endmacro %}
 
@@ -241,10 +247,12 @@
     {% for unique_id in model.depends_on.nodes if unique_id in graph.nodes and change_tables.staged_entries(graph.nodes[unique_id]) %}
         {% do nodes.append(graph.nodes[unique_id]) %}
     {% endfor %}
-    {% do exceptions.raise_compiler_error(
-        "change_tables: model '" ~ model.name ~ "' must give the macro every model that it refers to, each once, got "
-        ~ (relations | length) ~ " of " ~ (nodes | length)
-    ) if nodes | length != relations | length %}
+    {% if nodes | length != relations | length %}
+        {% do exceptions.raise_compiler_error(
+            "change_tables: model '" ~ model.name ~ "' must give the macro every model that it refers to, each once, got "
+            ~ (relations | length) ~ " of " ~ (nodes | length)
+        ) %}
+    {% endif %}
     {% do return(nodes) %}
 {% endmacro %}
 

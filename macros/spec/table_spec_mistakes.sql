@@ -128,8 +128,8 @@
 
 {#- The names that columns had before: each of one column, and of none that is declared. -#}
 {% macro _renamed_mistakes(columns) %}
-    {% set found, of_column, names = [], {}, columns | map(attribute='name') | list %}
-    {% set declared = dict(zip(names | map('lower'), names)) %}
+    {% set found, of_column = [], {} %}
+    {% set declared = change_tables.names_by_lower_case(columns | map(attribute='name')) %}
     {% for column in columns if column.meta.get('renamed_from') is not none %}
         {% set given = column.meta.renamed_from %}
         {% set names = [given] if given is string and given else given %}

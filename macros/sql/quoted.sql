@@ -36,6 +36,16 @@
 {% endmacro %}
 
 
+{#- Names by what they are in lower case. -#}
+{% macro names_by_lower_case(names) %}
+    {% set found = {} %}
+    {% for name in names %}
+        {% do found.update({name | lower: name}) %}
+    {% endfor %}
+    {% do return(found) %}
+{% endmacro %}
+
+
 {#- The names of a list of columns, quoted where needed, with commas between. `prefix` is an alias. -#}
 {% macro column_list(names, prefix=none) -%}
     {{- change_tables.each(names, (prefix ~ '.' if prefix else '') ~ '{name}') | join(', ') -}}

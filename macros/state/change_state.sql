@@ -7,21 +7,17 @@
     {%- set run = handed.run -%}
 
     {%- set shown = change_tables.state_view_columns(run.history, run.keeps_deleted) -%}
-    {%- set shown_spec = spec if run.history or not spec.hidden else dict(
-        spec, columns=spec.columns | rejectattr('name', 'in', spec.hidden) | list, column_names=spec.column_names | reject('in', spec.hidden) | list
-    ) -%}
+    {%- set shown_spec = spec if run.history else change_tables._without_hidden_columns(spec) -%}
     {%- do change_tables.refuse_foreign_table(view) -%}
     {%- do change_tables.refuse_moved_table(view, state) -%}
     {%- do change_tables.refuse_other_contract(shown_spec, shown) -%}
-    {%- do change_tables.refuse_unfinished_log(run) -%}
-    {%- do change_tables.refuse_log_of_other_columns(spec, run) -%}
+    {%- do change_tables.refuse_unfinished_log(run.checkpoint) -%}
+    {%- do change_tables.refuse_log_of_other_columns(spec) if run.log_is_outdated -%}
     {%- do change_tables.refuse_lesser_log(state, run) -%}
 
     {{ run_hooks(pre_hooks) }}
 
     {%- set predicate = '_checkpoint is null and ' ~ ('_has_row' if run.keeps_deleted else 'not _is_deleted') -%}
-    {%- set partitioned_by = ['_is_last'] if run.history else [] -%}
-    {%- set found_by = ['_checkpoint', '_change_seq'] + (['_valid_from', '_valid_to'] if run.history else ['_batch_id']) -%}
     {%- set is_written = run.kind in ['first', 'since'] -%}
     {%- set cached = change_tables.cached_checkpoint(view) -%}
     {%- set rows = cached.rows if cached and cached.checkpoint == run.checkpoint_before else none -%}
@@ -33,51 +29,24 @@
     {%- set has_other_columns = change_tables.columns_have_changed(spec, run.checkpoint_before) -%}
     {%- do change_tables.follow_spec(spec, state) if has_other_columns -%}
     {%- do change_tables.ensure_state_view(view, state, shown_spec, shown, predicate) if has_other_columns or run.renaming -%}
-    {%- set kept = change_tables.batch_relation(this, change_tables.batch_id()) -%}
-    {%- if run.looks -%}
-        {%- call statement('kept') -%}
-            {{ change_tables.create_batch_table(kept, handed.statements.input) }}
-        {%- endcall -%}
-        {%- set late = run_query('select count(*) as late from ' ~ kept ~ ' where _ct_is_late').rows[0][0] | int -%}
-        {%- set run = dict(run, replays=late > 0 or run.retracted_keys | length > 0) -%}
-        {%- if run.replays -%}
-            {%- call statement('replayed') -%}
-                insert into {{ kept }}
-                {{ handed.statements.replayed }}
-            {%- endcall -%}
-        {%- endif -%}
-        {%- set sql = handed.statements.with_replays if run.replays else handed.statements.without_replays -%}
-    {%- endif -%}
     {%- set is_shown = true -%}
-    {%- if run.kind in ['empty', 'first'] and state.schema != view.schema -%}
-        {%- call statement('schema') -%}
-            create schema if not exists {{ state.without_identifier() }}
-        {%- endcall -%}
-    {%- endif -%}
     {%- if run.kind == 'empty' -%}
-        {%- set is_shown = change_tables.make_empty_table(view, state, sql, partitioned_by) -%}
+        {%- do change_tables._ensure_schema(view, state) -%}
+        {%- set is_shown = change_tables.make_empty_table(view, state, sql, change_tables._partition_columns(run)) -%}
     {%- elif run.kind == 'first' -%}
-        {%- do change_tables.refuse_unseen_table(state) -%}
-        {%- call statement('main') -%}
-            {{ change_tables.create_state_table(state, change_tables._with_checkpoint(spec, sql, run), partitioned_by=partitioned_by, found_by=found_by) }}
-        {%- endcall -%}
-        {%- set rows = change_tables._count_rows_of_state(state) -%}
+        {%- do change_tables._ensure_schema(view, state) -%}
+        {%- set rows = change_tables._build_state(spec, state, run, sql) -%}
     {%- elif run.kind == 'since' -%}
-        {%- do change_tables.use_deletion_vectors_if_large(state) if run.is_to_be_counted -%}
-        {%- call statement('main', fetch_result=True) -%}
-            {{ change_tables.merge_state(spec, state, sql, run, kept) }}
-        {%- endcall -%}
-        {%- set rows = change_tables._rows_after_merge(state, rows, load_result('main').table.rows | first) -%}
+        {%- set rows = change_tables._add_to_state(spec, state, run, sql, handed.statements, rows) -%}
     {%- else -%}
         {%- call noop_statement('main', 'nothing new') -%}{%- endcall -%}
     {%- endif -%}
-    {%- if run.looks -%}
-        {%- do change_tables.drop_stale_batches(this, change_tables.batch_id()) -%}
-        {%- do adapter.drop_relation(kept) -%}
-    {%- endif -%}
 
     {%- if is_shown -%}
-        {%- do change_tables.ensure_state_view(view, state, shown_spec, shown, predicate, run.checkpoint if is_written else run.checkpoint_before, 1, is_written or run.renaming, rows) -%}
+        {%- do change_tables.ensure_state_view(
+            view, state, shown_spec, shown, predicate, checkpoint=run.checkpoint if is_written else run.checkpoint_before,
+            is_written=is_written or run.renaming, rows=rows
+        ) -%}
     {%- endif -%}
     {%- do apply_grants(view, config.get('grants'), should_revoke(view, full_refresh_mode=run.kind == 'first')) -%}
 
@@ -85,6 +54,84 @@
 
     {{ return(change_tables.made_relations([view, state])) }}
 {% endmaterialization %}
+
+
+{#- What `current_` shows of a table. -#}
+{% macro _without_hidden_columns(spec) %}
+    {% set columns = spec.columns | rejectattr('name', 'in', spec.hidden) | list %}
+    {% do return(dict(spec, columns=columns, column_names=columns | map(attribute='name') | list)) %}
+{% endmacro %}
+
+
+{% macro _ensure_schema(view, state) %}
+    {% if state.schema != view.schema %}
+        {% call statement('schema') %}
+            create schema if not exists {{ state.without_identifier() }}
+        {% endcall %}
+    {% endif %}
+{% endmacro %}
+
+
+{#- The last versions of a history are in files of their own: by them a run finds its keys. -#}
+{% macro _partition_columns(run) %}
+    {% do return(['_is_last'] if run.history else []) %}
+{% endmacro %}
+
+
+{#- Builds a state whole. Returns how many rows it has. -#}
+{% macro _build_state(spec, state, run, sql) %}
+    {% set found_by = ['_checkpoint', '_change_seq'] + (['_valid_from', '_valid_to'] if run.history else ['_batch_id']) %}
+    {% do change_tables.refuse_unseen_table(state) %}
+    {% call statement('main') %}
+        {{ change_tables.create_state_table(
+            state, change_tables._with_checkpoint(spec, sql, run), partitioned_by=change_tables._partition_columns(run), found_by=found_by
+        ) }}
+    {% endcall %}
+    {% do return(change_tables._count_rows_of_state(state)) %}
+{% endmacro %}
+
+
+{#-
+    Adds to a state what its log has more. Returns how many rows it has then (see `_rows_after_merge`).
+
+    sql          the query of the model
+    statements   what a run sends instead that looks for late events (see `folded_query`)
+    rows         how many rows the state has; none: that is not known
+-#}
+{% macro _add_to_state(spec, state, run, sql, statements, rows) %}
+    {% set kept = change_tables.batch_relation(this, change_tables.batch_id()) %}
+    {% if run.looks %}
+        {% set run = dict(run, replays=change_tables._keep_events(run, statements, kept)) %}
+        {% set sql = statements.with_replays if run.replays else statements.without_replays %}
+    {% endif %}
+    {% do change_tables.use_deletion_vectors_if_large(state) if run.is_to_be_counted %}
+    {% call statement('main', fetch_result=True) %}
+        {{ change_tables.merge_state(spec, state, sql, run, kept) }}
+    {% endcall %}
+    {% set rows = change_tables._rows_after_merge(state, rows, load_result('main').table.rows | first) %}
+    {% if run.looks %}
+        {% do change_tables.drop_stale_batches() %}
+        {% do adapter.drop_relation(kept) %}
+    {% endif %}
+    {% do return(rows) %}
+{% endmacro %}
+
+
+{#- Writes the input events to a table of their own, with all events of the keys that are replayed. Returns whether there are such. -#}
+{% macro _keep_events(run, statements, kept) %}
+    {% call statement('kept') %}
+        {{ change_tables.create_batch_table(kept, statements.input) }}
+    {% endcall %}
+    {% set late = run_query('select count(*) as late from ' ~ kept ~ ' where _ct_is_late').rows[0][0] | int %}
+    {% set replays = late > 0 or run.retracted_keys | length > 0 %}
+    {% if replays %}
+        {% call statement('replayed') %}
+            insert into {{ kept }}
+            {{ statements.replayed }}
+        {% endcall %}
+    {% endif %}
+    {% do return(replays) %}
+{% endmacro %}
 
 
 {#-
@@ -105,17 +152,17 @@
 {% endmacro %}
 
 
-{#- A log without a checkpoint is not there, or does not say what it has: no state can follow it. -#}
-{% macro refuse_unfinished_log(run) %}
-    {% do change_tables.refuse_model("the log that it follows has not been built to its end; build that first") if run.checkpoint.log == '' %}
+{#- A log without a checkpoint is not there, or does not say what it has: no state can follow it. `taken_in` has its `log`. -#}
+{% macro refuse_unfinished_log(taken_in) %}
+    {% do change_tables.refuse_model("the log that it follows has not been built to its end; build that first") if taken_in.log == '' %}
 {% endmacro %}
 
 
 {#- A log that was built with other columns than are declared by now cannot be read as the spec says. -#}
-{% macro refuse_log_of_other_columns(spec, run) %}
+{% macro refuse_log_of_other_columns(entry) %}
     {% do change_tables.refuse_model(
-        "source '" ~ spec.source_name ~ "." ~ spec.table_name ~ "' has changed since the log that the model follows was built; build that first"
-    ) if run.log_is_outdated %}
+        "source '" ~ entry.source_name ~ "." ~ entry.table_name ~ "' has changed since the log that the model follows was built; build that first"
+    ) %}
 {% endmacro %}
 
 

@@ -25,7 +25,7 @@
     {#- the highest `_batch_id` in the table of the model that asks; none where it has no row -#}
     {%- do change_tables._refuse_missing_columns(['_batch_id'], "it says what the model has taken in") if is_incremental() -%}
     {%- set taken_in = run_query('select max(_batch_id) as taken_in from ' ~ this).rows[0][0] if is_incremental() else none -%}
-    {%- set keeps_deleted = checkpoint.deletes == 'keep' -%}
+    {%- set keeps_deleted = checkpoint.keeps_deleted -%}
 select
     {%- for name in names %}
         {%- set value = change_tables.quoted(name) %}
@@ -67,23 +67,29 @@ left anti join (
 {#- The node of a current model, from a model that can ask for its changes. Stops any other. -#}
 {% macro _node_of_changes(current) %}
     {% set what = 'changes_since ' %}
-    {% do change_tables.refuse_model(
-        what ~ "needs `materialized: incremental`, since the model's own table says what it has taken in, got "
-        ~ change_tables.shown_value(model.config.materialized)
-    ) if model.config.materialized != 'incremental' %}
+    {% if model.config.materialized != 'incremental' %}
+        {% do change_tables.refuse_model(
+            what ~ "needs `materialized: incremental`, since the model's own table says what it has taken in, got "
+            ~ change_tables.shown_value(model.config.materialized)
+        ) %}
+    {% endif %}
     {% set strategy = model.config.incremental_strategy or 'append' %}
-    {% do change_tables.refuse_model(
-        what ~ "needs `incremental_strategy` merge or append, which keep the rows that have not changed, got " ~ change_tables.shown_value(strategy)
-    ) if strategy not in ['merge', 'append'] %}
+    {% if strategy not in ['merge', 'append'] %}
+        {% do change_tables.refuse_model(
+            what ~ "needs `incremental_strategy` merge or append, which keep the rows that have not changed, got " ~ change_tables.shown_value(strategy)
+        ) %}
+    {% endif %}
     {% set nodes = [] %}
     {% for unique_id in model.depends_on.nodes if unique_id in graph.nodes and graph.nodes[unique_id].alias | lower == current.identifier | lower %}
         {% do nodes.append(graph.nodes[unique_id]) if change_tables.maker_of(graph.nodes[unique_id]) == 'current_state' %}
     {% endfor %}
     {% do change_tables.refuse_model(what ~ "must be given the `ref` of a current model, got " ~ current) if nodes | length != 1 %}
     {% set asked = graph.setdefault('change_tables_changes', {}).setdefault(model.unique_id, nodes[0].unique_id) %}
-    {% do change_tables.refuse_model(
-        what ~ "can be asked for one current model in a model, since its table has one `_batch_id`, got " ~ asked.split('.')[-1] ~ ", " ~ nodes[0].name
-    ) if asked != nodes[0].unique_id %}
+    {% if asked != nodes[0].unique_id %}
+        {% do change_tables.refuse_model(
+            what ~ "can be asked for one current model in a model, since its table has one `_batch_id`, got " ~ asked.split('.')[-1] ~ ", " ~ nodes[0].name
+        ) %}
+    {% endif %}
     {% do return(nodes[0]) %}
 {% endmacro %}
 
@@ -95,9 +101,11 @@ left anti join (
     {% for name in names if name | lower not in found %}
         {% do missing.append(name) %}
     {% endfor %}
-    {% do change_tables.refuse_model(
-        "its table must have the column " ~ missing | join(', ') ~ " of changes_since (" ~ why ~ "); select that, and build the model with --full-refresh"
-    ) if missing %}
+    {% if missing %}
+        {% do change_tables.refuse_model(
+            "its table must have the column " ~ missing | join(', ') ~ " of changes_since (" ~ why ~ "); select that, and build the model with --full-refresh"
+        ) %}
+    {% endif %}
 {% endmacro %}
 
 

@@ -18,7 +18,7 @@
     {%- endif -%}
     {%- set log = change_tables.state_relation(dedup) -%}
     {%- set state = change_tables.state_relation(this) -%}
-    {%- set run = change_tables.state_run(spec, dedup, folds=spec.images == 'partial' or keeps_deleted, keeps_deleted=keeps_deleted) -%}
+    {%- set run = change_tables.state_run(spec, dedup, keeps_deleted=keeps_deleted) -%}
     {%- if keeps_deleted -%}
         {%- call change_tables.folded_query(spec, run, log, state) -%}
 {{ change_tables._kept_rows(spec) }}
@@ -91,8 +91,14 @@ kept_rows as (
 
 select
     {%- for name in change_tables.state_columns(spec, keeps_deleted=true) %}
-    {%- set value = '_ct_last_row[' ~ change_tables.text_literal(name) ~ '] as ' ~ change_tables.quoted(name) %}
-    {{ '_ct_last_row is not null as _has_row' if name == '_has_row' else value if name in spec.column_names and name not in spec.key else change_tables.quoted(name) }}{{ ',' if not loop.last }}
+    {% if name == '_has_row' -%}
+    _ct_last_row is not null as _has_row
+    {%- elif name in spec.column_names and name not in spec.key -%}
+    _ct_last_row[{{ change_tables.text_literal(name) }}] as {{ change_tables.quoted(name) }}
+    {%- else -%}
+    {{ change_tables.quoted(name) }}
+    {%- endif -%}
+    {{ ',' if not loop.last }}
     {%- endfor %}
 from kept_rows
 where _ct_next_seq is null{{ ' and not _ct_is_base' if spec.images == 'full' }}

@@ -37,14 +37,16 @@
 -#}
 {% macro event_steps(spec, run, log, prefix='') -%}
 {%- set made = {
-    '_precedence': change_tables.precedence('_change_op'), '_is_deleted': "_change_op = 'delete'", '_ct_is_base': 'false',
+    '_precedence': change_tables.precedence_of_row(), '_is_deleted': "_change_op = 'delete'", '_ct_is_base': 'false',
     '_has_row': 'false',
 } -%}
-{%- do made.update({
-    '_precedence': 'if(_ct_departs, ' ~ change_tables.precedence_of('departure') ~ ', ' ~ made['_precedence'] ~ ')',
-    '_is_deleted': '_ct_departs or ' ~ made['_is_deleted'],
-    '_ct_enters': '_key_before is not null and not _ct_departs',
-}) if run.moves -%}
+{%- if run.moves -%}
+    {%- do made.update({
+        '_precedence': 'if(_ct_departs, ' ~ change_tables.precedence_of('departure') ~ ', ' ~ made['_precedence'] ~ ')',
+        '_is_deleted': '_ct_departs or ' ~ made['_is_deleted'],
+        '_ct_enters': '_key_before is not null and not _ct_departs',
+    }) -%}
+{%- endif -%}
 {%- for column, type in change_tables._columns_of_version().items() -%}
     {%- do made.update({column: 'cast(null as ' ~ type ~ ')'}) -%}
 {%- endfor -%}

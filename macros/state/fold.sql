@@ -95,8 +95,15 @@ folded as (
 {%- endmacro %}
 
 
+{#- The step at which they are then. -#}
 {% macro _row_events(run) -%}
-    {{- 'ended_events' if run.has_resets else 'followed_events' if run.exchanges else 'all_events' -}}
+    {%- if run.has_resets -%}
+        ended_events
+    {%- elif run.exchanges -%}
+        followed_events
+    {%- else -%}
+        all_events
+    {%- endif -%}
 {%- endmacro %}
 
 
@@ -207,8 +214,11 @@ overlaid_events as (
     was then: it lacks this one, unless it starts a row.
 -#}
 {% macro _has_all(run, name) -%}
-    {%- set unless_lacking = "_schema_version >= %s or not _ct_has_lived or _change_op in ('insert', 'snapshot')" -%}
-    {{- '(_ct_has_all and (' ~ unless_lacking % run.added[name] ~ '))' if name in run.added else '_ct_has_all' -}}
+    {%- if name in run.added -%}
+        (_ct_has_all and (_schema_version >= {{ run.added[name] }} or not _ct_has_lived or _change_op in ('insert', 'snapshot')))
+    {%- else -%}
+        _ct_has_all
+    {%- endif -%}
 {%- endmacro %}
 
 

@@ -18,7 +18,7 @@
     {%- endif -%}
     {%- set log = change_tables.state_relation(dedup) -%}
     {%- set state = change_tables.state_relation(this) -%}
-    {%- set run = change_tables.state_run(spec, dedup, folds=true, history=true) -%}
+    {%- set run = change_tables.state_run(spec, dedup, history=true) -%}
     {%- set tracked = change_tables._tracked_values(spec) -%}
     {%- set beginning -%}
 case

@@ -36,13 +36,13 @@
 {#-
     The base events of the keys that the run has events of, and of those that a truncate or a load ends or should have ended
     before. `moved_keys` has, by their hashes, the keys that rows entered or left by what is folded: the end of a row that another
-    had covered has left no trace in the state. Of a state of full images that keeps no ended rows, only the places of events are needed.
+    had covered has left no trace in the state. Where the last event of a key decides, only the places of events are needed.
 -#}
 {% macro _base_event_steps(spec, run, log, state) -%}
 {%- set made = {
     '_present_columns': 'cast(null as array<string>)', '_ct_enters': 'false', '_schema_version': run.schema_version, '_ct_is_base': 'true',
 } -%}
-{%- set needs_places_only = spec.images == 'full' and not (run.history or run.keeps_deleted) -%}
+{%- set needs_places_only = change_tables._last_event_decides(spec, run) -%}
 {%- set may_have_new_resets = run.looks and run.has_resets and not run.in_time -%}
 {%- set ended = [] -%}
 {%- if run.ends_older_keys -%}
@@ -118,6 +118,12 @@ base_events as (
 {%- endmacro %}
 
 
+{#- Whether the last event of a key has all that the state shows of it: of full images, where no versions and no ended rows are kept. -#}
+{% macro _last_event_decides(spec, run) %}
+    {% do return(spec.images == 'full' and not (run.history or run.keeps_deleted)) %}
+{% endmacro %}
+
+
 {#-
     Which events are late:
 
@@ -125,15 +131,15 @@ base_events as (
     - those of the transaction of the last event of a key that a row has ever moved to: the state has but the newest row there
     - those that a truncate or a load should have ended
 
-    To a state of full images that keeps no ended rows, that matters only at keys that a row has ever moved to, and where an event takes the very place of the
-    last one: elsewhere the last event of a key decides.
+    Where the last event of a key decides, that matters only at keys that a row has ever moved to, and where an event takes the very place of
+    the last one.
 -#}
 {% macro _late_event_steps(spec, run, columns) -%}
-{%- set only_at_entered = spec.images == 'full' and not (run.history or run.keeps_deleted) -%}
-{%- set is_late = ('_ct_is_entered' if run.moves else 'false') if only_at_entered else 'true' -%}
-{%- set ended = (is_late ~ ' and ' if only_at_entered else '') ~ ('greatest(_change_seq, _ct_end_seq)' if run.moves else '_change_seq')
-    ~ ' >= (select min(_change_seq) from new_resets)' -%}
+{%- set only_at_entered = change_tables._last_event_decides(spec, run) -%}
+{%- set entered = '_ct_is_entered' if run.moves else 'false' -%}
 {%- set last_seq = 'greatest(_ct_base_seq, _ct_end_seq)' if run.moves else '_ct_base_seq' -%}
+{%- set ended_seq = 'greatest(_change_seq, _ct_end_seq)' if run.moves else '_change_seq' -%}
+{%- set ended = ended_seq ~ ' >= (select min(_change_seq) from new_resets)' -%}
 {%- set of_key = 'over (partition by ' ~ change_tables.column_list(spec.key, 'events_and_bases') ~ ')' -%}
 events_by_key as (
 
@@ -159,12 +165,18 @@ input_events as (
         {{ columns }},
         coalesce(
             case
-                when _ct_is_base then {{ ended if run.has_resets and not run.in_time else 'false' }}
-                {%- if only_at_entered %}
-                when _change_seq = _ct_base_seq then true
+                {%- if not run.has_resets or run.in_time %}
+                when _ct_is_base then false
+                {%- else %}
+                when _ct_is_base then {{ entered ~ ' and ' if only_at_entered }}{{ ended }}
                 {%- endif %}
-                {%- if is_late != 'false' %}
-                when _change_seq <= {{ last_seq }} then {{ is_late }}
+                {%- if not only_at_entered %}
+                when _change_seq <= {{ last_seq }} then true
+                {%- else %}
+                when _change_seq = _ct_base_seq then true
+                {%- if run.moves %}
+                when _change_seq <= {{ last_seq }} then _ct_is_entered
+                {%- endif %}
                 {%- endif %}
                 {%- if run.moves %}
                 when _transaction_id = _ct_base_transaction then _ct_is_entered

@@ -8,18 +8,22 @@
 
 {#- Stops a state, or its full refresh, before a log that lacks some of what the state has folded. -#}
 {% macro refuse_lesser_log(state, run) %}
-    {% set asks = run.kind == 'first' and not var('change_tables_allow_loss', false) %}
-    {% set found = change_tables.table_to_be_replaced(state) if asks and change_tables.is_rebuild() else none %}
-    {% set replaced = found.checkpoint if found else (run.replaced if asks else none) %}
+    {% do return('') if run.kind != 'first' or var('change_tables_allow_loss', false) %}
+    {% set replaced = run.replaced %}
+    {% if change_tables.is_rebuild() %}
+        {% set replaced = (change_tables.table_to_be_replaced(state) or {}).checkpoint %}
+    {% endif %}
     {% if replaced %}
         {% set is_set_back = replaced.log == run.checkpoint.log %}
         {% set is_same = replaced.origin == run.checkpoint.origin and not (is_set_back and replaced.batch > run.checkpoint.batch) %}
         {% set lacks = none if is_same else change_tables._what_the_log_lacks(state, run, replaced) %}
-        {% do change_tables.refuse_model(
-            ("its log was set back to an older version: " if is_set_back else "it follows another log than before: ") ~ lacks ~ "; "
-            ~ ("build the log with --vars '{change_tables_rescan: true}'" if is_set_back else "if the log was moved or renamed, move its table as docs/operations.md says")
-            ~ ", or allow the loss with --vars '{change_tables_allow_loss: true}'"
-        ) if lacks %}
+        {% if lacks %}
+            {% do change_tables.refuse_model(
+                ("its log was set back to an older version: " if is_set_back else "it follows another log than before: ") ~ lacks ~ "; "
+                ~ ("build the log with --vars '{change_tables_rescan: true}'" if is_set_back else "if the log was moved or renamed, move its table as docs/operations.md says")
+                ~ ", or allow the loss with --vars '{change_tables_allow_loss: true}'"
+            ) %}
+        {% endif %}
     {% endif %}
 {% endmacro %}
 

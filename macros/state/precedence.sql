@@ -12,6 +12,7 @@
 {%- endmacro %}
 
 
-{% macro precedence(change_op) -%}
-    array_position({{ change_tables.names_array(change_tables._precedences()) }}, {{ change_op }})
+{#- That of a change. -#}
+{% macro precedence_of_row() -%}
+    array_position({{ change_tables.names_array(change_tables._precedences()) }}, _change_op)
 {%- endmacro %}

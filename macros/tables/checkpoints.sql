@@ -11,7 +11,7 @@
 
 {#- The storage version of the tables that this version of the package writes, and the only one that it reads. -#}
 {% macro storage_version() %}
-    {% do return(5) %}
+    {% do return(6) %}
 {% endmacro %}
 
 
@@ -19,7 +19,8 @@
 {% macro checkpoint_of_unbuilt_log() %}
     {% do return({
         'log': '', 'origin': '', 'batch': '', 'extends': none, 'changes': 0, 'held_changes': 0, 'uses_deletion_vectors': false, 'reset_seq': '', 'highest_seq': '',
-        'loads': [], 'moves': false, 'has_reported': false, 'retracted_keys': [], 'rebuild': '', 'snapshot_seq': none, 'schema_version': 0, 'added': {},
+        'loads': [], 'load_times': {}, 'moves': false, 'has_reported': false, 'retracted_keys': [], 'rebuild': '', 'snapshot_seq': none, 'commits': {},
+        'schema_version': 0, 'added': {}, 'absent': {}, 'renamed': {}, 'first_names': [], 'forgets': false,
     }) %}
 {% endmacro %}
 

@@ -21,10 +21,12 @@
 {#- What the model has handed over: `run` and `statements`. -#}
 {% macro handed_over() %}
     {% set handed = graph.get('change_tables_handed', {}).pop(model.unique_id, none) %}
-    {% do change_tables.refuse_model(
-        "its materialization does what deduplicated_changes, current_state, history or"
-        ~ " xds_documents finds to do; the model must call one of them"
-    ) if handed is none %}
+    {% if handed is none %}
+        {% do change_tables.refuse_model(
+            "its materialization does what deduplicated_changes, current_state, history or"
+            ~ " xds_documents finds to do; the model must call one of them"
+        ) %}
+    {% endif %}
     {% do return(handed) %}
 {% endmacro %}
 

@@ -43,7 +43,8 @@
 -#}
 {% macro renaming(spec, checkpoint) %}
     {% do return(none) if not spec.renamed or checkpoint is none %}
-    {% set known, names = dict(zip(checkpoint.columns | map('lower'), checkpoint.columns)), {} %}
+    {% set known = change_tables.names_by_lower_case(checkpoint.columns) %}
+    {% set names = {} %}
     {% for name in spec.renamed %}
         {% set there = change_tables.landing_names(spec, name) | map('lower') | select('in', known) | list %}
         {#- a table that has two of them does not follow: see `_changes_that_do_not_follow` -#}
@@ -61,25 +62,28 @@
 -#}
 {% macro renamed_checkpoint(renaming, checkpoint) %}
     {% do return(checkpoint) if not renaming %}
-    {% set changed = {} %}
-    {% for part in ['columns', 'added', 'absent', 'renamed'] if checkpoint[part] is defined %}
-        {% set by_name = {} %}
-        {% for name, what in checkpoint[part].items() %}
-            {% do by_name.update({renaming.names.get(name, name): what}) %}
-        {% endfor %}
-        {% do changed.update({part: by_name}) %}
-    {% endfor %}
     {% set key = [] %}
     {% for name in checkpoint.key %}
         {% do key.append(renaming.names.get(name, name)) %}
     {% endfor %}
-    {% if checkpoint.added is defined %}
-        {% set version = checkpoint.schema_version + 1 %}
-        {% do changed.update({'schema_version': version, 'renamed': dict(changed.renamed or {}, **dict.fromkeys(renaming.names.values(), version))}) %}
-        {#- what a log has in the identity of changes stays as it is -#}
-        {% do changed.update({'first_names': checkpoint.first_names or checkpoint.key}) if key | length > 1 and key != checkpoint.key %}
-    {% endif %}
-    {% do return(dict(checkpoint, key=key, **changed)) %}
+    {% set of_state = dict(checkpoint, key=key, columns=change_tables._by_names_of_today(renaming, checkpoint.columns)) %}
+    {% do return(of_state) if checkpoint.schema_version is not defined %}
+    {% set version = checkpoint.schema_version + 1 %}
+    {% set renamed = change_tables._by_names_of_today(renaming, checkpoint.renamed) %}
+    {% do renamed.update(dict.fromkeys(renaming.names.values(), version)) %}
+    {% do return(dict(
+        of_state, schema_version=version, renamed=renamed, added=change_tables._by_names_of_today(renaming, checkpoint.added),
+        absent=change_tables._by_names_of_today(renaming, checkpoint.absent)
+    )) %}
+{% endmacro %}
+
+
+{% macro _by_names_of_today(renaming, by_name) %}
+    {% set found = {} %}
+    {% for name, what in by_name.items() %}
+        {% do found.update({renaming.names.get(name, name): what}) %}
+    {% endfor %}
+    {% do return(found) %}
 {% endmacro %}
 
 
@@ -143,15 +147,15 @@
     renamed_in       the versions in which columns were renamed, in the same way
 -#}
 {% macro spec_in_version(spec, checkpoint) %}
-    {% set before = checkpoint or {'schema_version': 0, 'added': {}, 'columns': spec.column_names} %}
-    {% set added, absent = before.added.copy(), (before.absent or {}).copy() %}
+    {% set before = checkpoint or dict(change_tables.checkpoint_of_unbuilt_log(), columns=spec.column_names) %}
+    {% set added, absent = before.added.copy(), before.absent.copy() %}
     {% set newly_absent = change_tables.absent_columns(spec) | reject('in', absent) | list %}
     {% set has_other_places = newly_absent and change_tables.part_of_format(spec, 'counts_columns') %}
     {% set is_changed = checkpoint and (change_tables.columns_have_changed(spec, checkpoint) or has_other_places) %}
     {% set version = before.schema_version + (1 if is_changed else 0) %}
     {% do added.update(dict.fromkeys(spec.column_names | reject('in', before.columns), version)) %}
     {% do absent.update(dict.fromkeys(newly_absent, version)) %}
-    {% do return(dict(spec, schema_version=version, added=added, absent=absent, renamed_in=before.renamed or {})) %}
+    {% do return(dict(spec, schema_version=version, added=added, absent=absent, renamed_in=before.renamed)) %}
 {% endmacro %}
 
 
@@ -163,33 +167,41 @@
 
 {#- Stops a model whose table cannot follow the spec, with every reason at once. -#}
 {% macro refuse_changed_columns(spec, checkpoint, state) %}
+    {% do return('') if checkpoint is none %}
     {% set found = [] %}
     {% do found.extend(change_tables._changes_that_do_not_follow(spec, checkpoint, state)) if change_tables.columns_have_changed(spec, checkpoint) %}
-    {% if checkpoint is not none and checkpoint.key != spec.key %}
+    {#- the checkpoint of a log has the first names of its key, and what orders its changes -#}
+    {% set first_names = change_tables.first_names_of_key(spec) %}
+    {% set order_before = checkpoint.order or {} %}
+    {% if checkpoint.key != spec.key %}
         {% do found.append("`key` is " ~ spec.key | join(', ') ~ ", was " ~ checkpoint.key | join(', ')) %}
-    {% elif checkpoint is not none and checkpoint.added is defined and spec.key | length > 1 and change_tables.first_names_of_key(spec) != (checkpoint.first_names or checkpoint.key) %}
+    {% elif checkpoint.first_names is defined and checkpoint.first_names != first_names %}
         {% do found.append(
-            "the first names of the key columns, which are in the identity of each change, are " ~ change_tables.first_names_of_key(spec) | join(', ') ~ " by `renamed_from`, were "
-            ~ (checkpoint.first_names or checkpoint.key) | join(', ')
+            "the first names of the key columns, which are in the identity of each change, are " ~ first_names | join(', ') ~ " by `renamed_from`, were "
+            ~ checkpoint.first_names | join(', ')
         ) %}
     {% endif %}
-    {% for name, value in change_tables.settings_of_order(spec).items() if checkpoint is not none and name in (checkpoint.order or {}) and checkpoint.order[name] != value %}
-        {% set keeps_sequences = change_tables.format_of(spec.format).keeps_sequences %}
-        {% do found.append(
-            "`" ~ name ~ "`, by which changes are ordered, is " ~ change_tables.shown_value(value) ~ ", was " ~ change_tables.shown_value(checkpoint.order[name])
-        ) if not (keeps_sequences and keeps_sequences(spec, checkpoint.order, state)) %}
+    {% set keeps_sequences = change_tables.format_of(spec.format).keeps_sequences %}
+    {% for name, value in change_tables.settings_of_order(spec).items() if name in order_before and order_before[name] != value %}
+        {% if not (keeps_sequences and keeps_sequences(spec, order_before, state)) %}
+            {% do found.append(
+                "`" ~ name ~ "`, by which changes are ordered, is " ~ change_tables.shown_value(value) ~ ", was " ~ change_tables.shown_value(order_before[name])
+            ) %}
+        {% endif %}
     {% endfor %}
-    {% do change_tables.refuse_model(
-        "source '" ~ spec.source_name ~ "." ~ spec.table_name ~ "' has changed since the model was built: " ~ found | join('; ')
-        ~ "; declare it as it was, or rebuild the log and the models after it with --full-refresh"
-    ) if found %}
+    {% if found %}
+        {% do change_tables.refuse_model(
+            "source '" ~ spec.source_name ~ "." ~ spec.table_name ~ "' has changed since the model was built: " ~ found | join('; ')
+            ~ "; declare it as it was, or rebuild the log and the models after it with --full-refresh"
+        ) %}
+    {% endif %}
 {% endmacro %}
 
 
 {% macro _changes_that_do_not_follow(spec, checkpoint, state) %}
     {% set found = [] %}
     {% set declared = change_tables.column_types(spec) %}
-    {% set spelt = dict(zip(declared | map('lower'), declared)) %}
+    {% set spelt = change_tables.names_by_lower_case(declared) %}
     {% for name in checkpoint.columns if name not in declared %}
         {% if name | lower in spelt %}
             {% do found.append("column '" ~ spelt[name | lower] ~ "' was spelt '" ~ name ~ "'") %}
@@ -203,16 +215,20 @@
     {% for name, type in declared.items() if name in known %}
         {% set reason = change_tables.cannot_become(known[name], type, name in spec.key) %}
         {% set reason = change_tables.cannot_widen(known[name], type) if reason is none else reason %}
-        {% do found.append(
-            ("key column '" if name in spec.key else "column '") ~ name ~ "' is " ~ type ~ ", was " ~ known[name] ~ reason
-        ) if reason is not none %}
+        {% if reason is not none %}
+            {% do found.append(
+                ("key column '" if name in spec.key else "column '") ~ name ~ "' is " ~ type ~ ", was " ~ known[name] ~ reason
+            ) %}
+        {% endif %}
     {% endfor %}
     {% set in_raw = change_tables.columns_in_raw(spec) %}
     {% set order_before = checkpoint.columns | select('in', in_raw) | list %}
     {% set order = in_raw | select('in', order_before) | list %}
-    {% do found.append(
-        "the order of the columns, by which masks count, is " ~ order | join(', ') ~ ", was " ~ order_before | join(', ')
-    ) if order != order_before and change_tables.part_of_format(spec, 'counts_columns') %}
+    {% if order != order_before and change_tables.part_of_format(spec, 'counts_columns') %}
+        {% do found.append(
+            "the order of the columns, by which masks count, is " ~ order | join(', ') ~ ", was " ~ order_before | join(', ')
+        ) %}
+    {% endif %}
     {% do return(found) %}
 {% endmacro %}
 
@@ -283,7 +299,8 @@
 {#- How long a text may be: none where the type is no text. -#}
 {% macro _text_length(type) %}
     {% set limited = modules.re.match('^(?:var)?char\\((\\d+)\\)$', type) %}
-    {% do return((limited.group(1) | int) if limited else (2147483647 if type == 'string' else none)) %}
+    {% do return(limited.group(1) | int) if limited %}
+    {% do return(2147483647 if type == 'string' else none) %}
 {% endmacro %}
 
 

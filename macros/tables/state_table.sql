@@ -75,13 +75,13 @@
 
 
 {#-
-    Drops the batches that runs have left which died, once this run has written. An older run that is still alive does no harm: its
+    Drops the batches of the model that runs have left which died, once this run has written. An older run that is still alive does no harm: its
     write will fail, because the checkpoint that it looked at is replaced.
 -#}
-{% macro drop_stale_batches(relation, batch) %}
+{% macro drop_stale_batches() %}
     {#- what an older run has put together for other logs, too, may still be read (see `share_rows`): it is left alone for a day -#}
     {% set day_before = (run_started_at - modules.datetime.timedelta(days=1)).strftime('%Y%m%dt') %}
-    {% for table in change_tables.batches_before(relation, batch) if not table.identifier.endswith('s') or table.identifier.split('__batch_')[-1] < day_before %}
+    {% for table in change_tables.batches_before(this, change_tables.batch_id()) if not table.identifier.endswith('s') or table.identifier.split('__batch_')[-1] < day_before %}
         {% do adapter.drop_relation(table) %}
     {% endfor %}
 {% endmacro %}
@@ -166,10 +166,12 @@
 {#- Stops before anything is written when the model's name is taken by a table that it did not make. -#}
 {% macro refuse_foreign_table(view) %}
     {% set existing = change_tables.found_relation(view) %}
-    {% do change_tables.refuse_model(
-        view ~ " is a " ~ existing.type ~ " that this model did not make;"
-        ~ " rename or drop it, or rebuild the model with --full-refresh, which drops it"
-    ) if existing is not none and not existing.is_view and not change_tables.is_rebuild() %}
+    {% if existing is not none and not existing.is_view and not change_tables.is_rebuild() %}
+        {% do change_tables.refuse_model(
+            view ~ " is a " ~ existing.type ~ " that this model did not make;"
+            ~ " rename or drop it, or rebuild the model with --full-refresh, which drops it"
+        ) %}
+    {% endif %}
 {% endmacro %}
 
 

@@ -258,7 +258,8 @@ when not matched and source._checkpoint is not null then insert (_checkpoint, {{
 
 {#- Why a relation, as dbt has listed it, is left alone where rows are deleted for good; none: it is not. -#}
 {% macro why_left_alone(existing) %}
-    {% do return('it is not there' if existing is none else none if existing.is_delta else 'it is no Delta table') %}
+    {% do return('it is not there') if existing is none %}
+    {% do return(none if existing.is_delta else 'it is no Delta table') %}
 {% endmacro %}
 
 

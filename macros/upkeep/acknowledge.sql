@@ -42,9 +42,11 @@ where troubles.shown_id in ({{ change_tables.text_literals(only) }})
             ~ (' among those that --only names' if only) ~ '; there are: ' ~ (others | join(', ') or 'none')
         ) %}
     {% endif %}
-    {% do change_tables.ensure_described_table(
-        acknowledgements, change_tables.columns_of_acknowledgements(), 'one row a raw row or change and code that nothing is to be done about'
-    ) if not dry_run %}
+    {% if not dry_run %}
+        {% do change_tables.ensure_described_table(
+            acknowledgements, change_tables.columns_of_acknowledgements(), 'one row a raw row or change and code that nothing is to be done about'
+        ) %}
+    {% endif %}
     {% set known = 'target.source_name = ' ~ change_tables.text_literal(log.spec.source_name) ~ ' and target.table_name = ' ~ change_tables.text_literal(log.spec.table_name)
         ~ ' and target.code = source.code and target.id = source.id' %}
     {% set new_row = {

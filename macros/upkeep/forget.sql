@@ -118,13 +118,18 @@
 {% macro _typed_key_value(column, value) %}
     {% set type = change_tables.stored_type(column.data_type) %}
     {% set kind = change_tables.type_tree(type).kind %}
-    {% set is_text = kind in ['string', 'binary', 'date', 'timestamp', 'timestamp_ntz'] %}
-    {% set is_right = (value is string) if is_text else (value is boolean) if kind == 'boolean' else (value is string or (value is number and value is not boolean)) %}
+    {% if kind in ['string', 'binary', 'date', 'timestamp', 'timestamp_ntz'] %}
+        {% set wanted, is_right = 'a text', value is string %}
+    {% elif kind == 'boolean' %}
+        {% set wanted, is_right = 'true or false', value is boolean %}
+    {% else %}
+        {% set wanted, is_right = 'a number', value is string or (value is number and value is not boolean) %}
+    {% endif %}
     {% if kind in ['array', 'map', 'struct', 'variant', 'other'] %}
         {% do change_tables.refuse_command('forget', 'column ' ~ column.name ~ ' is ' ~ type ~ ', and no such key can be named') %}
     {% elif value is not none and not is_right %}
         {% do change_tables.refuse_command(
-            'forget', 'column ' ~ column.name ~ ' is ' ~ type ~ ', so its value must be ' ~ ('a text' if is_text else 'true or false' if kind == 'boolean' else 'a number') ~ ' in the JSON'
+            'forget', 'column ' ~ column.name ~ ' is ' ~ type ~ ', so its value must be ' ~ wanted ~ ' in the JSON'
         ) %}
     {% endif %}
     {% set literal = 'null' if value is none else change_tables.text_literal(value | string) %}
@@ -248,7 +253,7 @@ when not matched then insert (key_hash, until_seq, salt, forgotten_at, forgotten
             {% set checkpoint = (change_tables.read_checkpoints([model.relation]) | first).checkpoint or {} %}
             {% do queries.append(
                 'select ' ~ change_tables.key_text(log.spec) ~ ' as key_text, to_json(struct(' ~ change_tables.column_list(log.spec.key) ~ ')) as shown from ' ~ model.relation
-                ~ (' where not _is_deleted' if checkpoint.deletes == 'keep')
+                ~ (' where not _is_deleted' if checkpoint.keeps_deleted)
             ) %}
         {% endfor %}
     {% endfor %}
@@ -260,10 +265,12 @@ when not matched then insert (key_hash, until_seq, salt, forgotten_at, forgotten
         ).rows %}
             {% do shown.append(row[0]) %}
         {% endfor %}
-        {% do change_tables.refuse_command(
-            'forget', 'rows of ' ~ name ~ ' that live are under keys that moves connect with these: ' ~ shown[:5] | join(', ') ~ (' and more' if shown | length > 5)
-            ~ '. Name them with --key too, or delete them at the source first, if they are to go; else this cannot be undone'
-        ) if shown %}
+        {% if shown %}
+            {% do change_tables.refuse_command(
+                'forget', 'rows of ' ~ name ~ ' that live are under keys that moves connect with these: ' ~ shown[:5] | join(', ') ~ (' and more' if shown | length > 5)
+                ~ '. Name them with --key too, or delete them at the source first, if they are to go; else this cannot be undone'
+            ) %}
+        {% endif %}
     {% endif %}
 {% endmacro %}
 

@@ -56,7 +56,7 @@
         {% do return('') %}
     {% endif %}
     {% set on = change_tables._is_landed_of(
-        held, change_tables.landed_key_columns(spec, change_tables.landed_columns(spec, load, spec.key, '', has_row=true)), change_tables.text_literal(spec.snapshot_seq)
+        held, change_tables.landed_key_columns(spec, change_tables.landed_columns(spec, load, spec.key, has_row=true)), change_tables.text_literal(spec.snapshot_seq)
     ) %}
     {% set rows = run_query('select count(*) as all_rows from ' ~ load ~ ' as raw_rows left semi join ' ~ held.forgotten ~ ' as of_key on ' ~ on).rows[0][0] | int %}
     {% do change_tables._delete_landed(load, held, on, rows) if rows > 0 %}

@@ -53,10 +53,12 @@
     {% if retain_days is not none and (retain_days is boolean or retain_days is not number or retain_days < 0) %}
         {% do change_tables.refuse_command('maintain', '`retain_days` must be a number of days, got ' ~ change_tables.shown_value(retain_days)) %}
     {% elif retain_days is not none and retain_days < 7 %}
-        {% do change_tables.refuse_command(
-            'maintain', 'a retention of less than 7 days deletes files that a run or a reader may still need, got ' ~ retain_days
-            ~ '; where none is at work, add --force'
-        ) if not force %}
+        {% if not force %}
+            {% do change_tables.refuse_command(
+                'maintain', 'a retention of less than 7 days deletes files that a run or a reader may still need, got ' ~ retain_days
+                ~ '; where none is at work, add --force'
+            ) %}
+        {% endif %}
         {% do change_tables.allow_short_retention() %}
     {% endif %}
 {% endmacro %}

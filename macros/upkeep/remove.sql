@@ -12,8 +12,10 @@
     keep_data   leave the relations, and delete the rows of the table of runs alone
 -#}
 {% macro remove_tables(models, keep_data=false, dry_run=false) %}
-    {% set found = graph.nodes.values() | selectattr('resource_type', 'eq', 'model') | list %}
-    {% set nodes = dict(zip(found | map(attribute='name') | map('lower'), found)) %}
+    {% set nodes = {} %}
+    {% for node in graph.nodes.values() if node.resource_type == 'model' %}
+        {% do nodes.update({node.name | lower: node}) %}
+    {% endfor %}
     {% for name in models if name in nodes %}
         {% set relation = change_tables.relation_of_node(nodes[name]) %}
         {% do change_tables._drop_relations_of(relation, nodes[name], dry_run) if not keep_data %}
@@ -55,17 +57,21 @@
 {#- Deletes the rows of a log from the table of runs: reports would say that its source has stopped. -#}
 {% macro _forget_runs(log, dry_run) %}
     {% set runs = change_tables.table_of_runs() %}
-    {% do change_tables.send_or_say(
-        'delete from ' ~ runs ~ ' where log = ' ~ change_tables.text_literal(log.schema ~ '.' ~ log.identifier), 'its runs', dry_run
-    ) if runs is not none and load_cached_relation(runs) is not none %}
+    {% if runs is not none and load_cached_relation(runs) is not none %}
+        {% do change_tables.send_or_say(
+            'delete from ' ~ runs ~ ' where log = ' ~ change_tables.text_literal(log.schema ~ '.' ~ log.identifier), 'its runs', dry_run
+        ) %}
+    {% endif %}
 {% endmacro %}
 
 
 {#- Deletes what was acknowledged of an entry. Where its tables stay, so does that. -#}
 {% macro _forget_acknowledgements(spec, dry_run) %}
     {% set table = change_tables.acknowledgements() %}
-    {% do change_tables.send_or_say(
-        'delete from ' ~ table ~ ' where source_name = ' ~ change_tables.text_literal(spec.source_name) ~ ' and table_name = '
-        ~ change_tables.text_literal(spec.table_name), 'what was acknowledged of it', dry_run
-    ) if load_cached_relation(table) is not none %}
+    {% if load_cached_relation(table) is not none %}
+        {% do change_tables.send_or_say(
+            'delete from ' ~ table ~ ' where source_name = ' ~ change_tables.text_literal(spec.source_name) ~ ' and table_name = '
+            ~ change_tables.text_literal(spec.table_name), 'what was acknowledged of it', dry_run
+        ) %}
+    {% endif %}
 {% endmacro %}

@@ -206,10 +206,14 @@ SHAPES: Mapping[str, Shape] = {
     ),
     "qlik_change_tables__log__since_quarantines": Shape(_log("qlik"), _since("qlik"), _quarantines(_IN_TIME, 2)),
     "qlik_change_tables__log__since_heals": Shape(
-        _log("qlik"), _since("qlik", quarantined={"rejected": 1, "waiting": 1}), _quarantines(_IN_TIME, 1)
+        _log("qlik"),
+        _since("qlik", quarantined={"rejected": 1, "waiting": 1, "waiting_since": FIRST_BATCH}),
+        _quarantines(_IN_TIME, 1),
     ),
     "qlik_change_tables__log__everything_quarantines": Shape(
-        _log("qlik_plain"), _since("qlik_plain", quarantined={"rejected": 1, "waiting": 1}), _quarantines(_REVISED, 1)
+        _log("qlik_plain"),
+        _since("qlik_plain", quarantined={"rejected": 1, "waiting": 1, "waiting_since": FIRST_BATCH}),
+        _quarantines(_REVISED, 1),
     ),
     "qlik_change_tables__log__full_refresh": Shape(
         _log("qlik"), _since("qlik"), {"^select 1 from lake.dedup": [{"1": 1}]}, flags={"FULL_REFRESH": True}

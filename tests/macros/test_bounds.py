@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from dataclasses import replace
 from types import SimpleNamespace
@@ -20,23 +21,28 @@ OFFSETS: dict[str, Any] = {
 TRAIL: dict[str, Any] = {
     "kind": "whole_number", "group": ["trail_name"], "columns": ["trail_seqno", "trail_rba"], "record": ["io_time"],
 }  # fmt: skip
-LANDED_AT: dict[str, Any] = {"group": [], "columns": ["landed at"], "kind": "timestamp", "type": "timestamp"}
+LANDED_AT: dict[str, Any] = {
+    "group": [], "columns": ["landed at"], "is_whole": False, "kind": "timestamp", "type": "timestamp",
+}  # fmt: skip
 COMMITS: dict[str, Any] = {
     "group": [], "columns": ["row_commit_version"], "hidden": True, "table": "_of_this_table",
     "kind": "whole_number", "type": "bigint", "is_whole": True,
 }  # fmt: skip
 FILES: dict[str, Any] = {
-    "group": [], "columns": ["file_modification_time"], "hidden": True, "kind": "timestamp", "type": "timestamp",
+    "group": [], "columns": ["file_modification_time"], "hidden": True, "is_whole": False,
+    "kind": "timestamp", "type": "timestamp",
 }  # fmt: skip
 
 
-def _place(group: list[str | None], *position: int | str, is_whole: bool | str = True) -> dict[str, Any]:
-    return {"group": group, "position": list(position), "is_whole": is_whole}
+def _place(
+    group: list[str | None], *position: int | str, is_whole: bool = True, fingerprint: str | None = None
+) -> dict[str, Any]:
+    return {"group": group, "position": list(position), "is_whole": is_whole, "fingerprint": fingerprint}
 
 
-def _at(position: int | str, is_whole: bool | str = False) -> list[dict[str, Any]]:
+def _at(position: int | str, fingerprint: str | None = None) -> list[dict[str, Any]]:
     """The place of a column: all rows are one group."""
-    return [_place([], position, is_whole=is_whole)]
+    return [_place([], position, is_whole=False, fingerprint=fingerprint)]
 
 
 # ---- which rows a bound takes
@@ -341,7 +347,7 @@ def test_a_text_arrival_with_numbers_of_different_lengths_stops_the_run(shapes: 
     )
     landed = _looked(high_water="9", _ct_shortest="9", _ct_longest="10")
     call = shapes.project.macros("dedup_feed__qlik_types", shapes.lake(Shape("dedup_feed__qlik_types", {}, landed)))
-    arrival = {"group": [], "columns": ["flag"], "kind": "text", "type": "string"}
+    arrival = {"group": [], "columns": ["flag"], "is_whole": False, "kind": "text", "type": "string"}
     spec = call("table_spec", "feed", "qlik_types") | {"arrival": "batch"}
     for watermark in (_at("9", "1:2:3"), []):
         with pytest.raises(CompilationError, match=refused):
@@ -428,6 +434,20 @@ def test_a_run_takes_in_changes_below_those_of_the_log_if_it_reads_all_that_it_c
     run = shapes.run(replace(since, answers={**since.answers, **answers}))
     assert not run.run["is_late"]
     assert any(sql.startswith(("merge into", "insert into")) and "__state" in sql for sql in run.sent)
+
+
+def test_a_run_leaves_to_the_next_one_what_landed_while_it_looked_and_may_be_part_of_a_logged_change(
+    shapes: Shapes,
+) -> None:
+    """Its look has seen nothing that the log reaches, and its batch has."""
+    shape = SHAPES["qlik_change_tables__log__since_in_time"]
+    expected = shapes.run(shape)
+    assert not expected.run["is_late"]
+    run = shapes.run(replace(shape, answers={**shape.answers, "as changes,": ANSWERS["as changes,"]}))
+    written = [sql for sql in run.sent if re.match("merge|insert|update|create (or replace )?table", sql)]
+    assert [bool(re.match("create .*__batch_", sql)) for sql in written] == [True]
+    said = "rows of changes that it may hold have landed while this run was looking; the next run takes them in"
+    assert any(text.endswith(said) for text in shapes.project.said)
 
 
 def test_a_load_that_falls_back_stops_the_run(shapes: Shapes) -> None:
@@ -578,7 +598,7 @@ def test_a_row_is_passed_once_it_has_waited_for_its_days(shapes: Shapes, name: s
 BEFORE: dict[str, Any] = {
     "log": "0", "origin": "0", "batch": "1", "extends": "0", "reset_seq": "300", "highest_seq": "500", "loads": ["300"],
     "moves": False, "retracted_keys": [], "rebuild": "", "snapshot_seq": "300", "changes": 70, "held_changes": 60,
-    "uses_deletion_vectors": True, "has_reported": False,
+    "uses_deletion_vectors": True, "has_reported": False, "load_times": {}, "commits": {}, "forgets": False,
 }  # fmt: skip
 
 
@@ -617,7 +637,7 @@ def test_a_schema_version_begins_where_raw_has_lost_a_column_that_masks_count(
 @pytest.mark.parametrize(
     ("known", "quarantined", "is_read_again"),
     [
-        (None, {"rejected": 1, "waiting": 1}, True),
+        ({}, {"rejected": 1, "waiting": 1}, True),
         ({}, {"rejected": 0, "waiting": 0}, False),
         ({}, {"rejected": 0, "waiting": 1}, True),
         ({}, {"rejected": 1, "waiting": 0}, True),
@@ -625,7 +645,7 @@ def test_a_schema_version_begins_where_raw_has_lost_a_column_that_masks_count(
     ],
 )
 def test_raw_is_read_again_once_where_what_is_in_quarantine_has_a_column_that_it_has_lost(
-    shapes: Shapes, known: dict[str, int] | None, quarantined: dict[str, int], is_read_again: bool
+    shapes: Shapes, known: dict[str, int], quarantined: dict[str, int], is_read_again: bool
 ) -> None:
     before = shapes.first_checkpoint("dedup_feed__qlik")
     checkpoint = before | {"quarantined": quarantined | {"waiting_since": None}, "absent": known}
@@ -709,6 +729,26 @@ def test_a_commit_may_repeat_one_of_the_log_unless_it_comes_after_all_of_these(
     assert call("summarize_batch", call("table_spec", "feed", "trail"), run, "a_batch")["may_repeat"] is may_repeat
 
 
+def test_a_transaction_is_repeated_where_the_log_has_one_of_its_group_and_name_from_an_earlier_place(
+    shapes: Shapes,
+) -> None:
+    call = shapes.project.macros("dedup_feed__trail")
+    sql = _in_one_line(call("leave_out_repeated", call("table_spec", "feed", "trail"), "a_log", "a_batch"))
+    commits = call("goldengate_trail_commits", call("table_spec", "feed", "trail"))
+    group, name = f"{commits['group']} as _ct_group", "_csn as _ct_name_1, _transaction_id as _ct_name_2"
+    assert f"select {group}, {name}, min(_change_seq) as _ct_first_seq from a_batch where _ct_is_change" in sql
+    assert f"(select {group}, {name}, _change_seq from a_log where _checkpoint is null) as logged" in sql
+    same = [f"transactions.{column} = logged.{column}" for column in ("_ct_group", "_ct_name_1", "_ct_name_2")]
+    assert f"on {' and '.join(same)} and logged._change_seq < transactions._ct_first_seq" in sql
+    # what a format says is SQL over the log: no column of the batch is one of `repeated`, too
+    joined = f"on {commits['group']} = repeated._ct_group and batch._csn = repeated._ct_name_1"
+    assert f"{joined} and batch._transaction_id = repeated._ct_name_2" in sql
+    assert (
+        f"'ignored', _status) as _status, if(_ct_is_change and repeated._ct_group is not null, {commits['reason']}, "
+        in sql
+    )
+
+
 FOUND: dict[str, Any] = {
     "changes": 0, "revised": 0, "retracted": 0, "lowest_seq": None, "highest_seq": None, "truncate_seq": "",
     "moves": False, "retracted_keys": [], "quarantined": {"rejected": 1, "waiting": 2}, "commits": {},
@@ -718,14 +758,18 @@ REPORTING = FOUND | {"changes": 1, "facts": {"reports": {"conflicting_content": 
 NO_LOAD = {"snapshot": None}
 LOAD = {"snapshot": "qlik_load", "snapshot_seq": "300"}
 
+BATCH = "20260131T120000000000_00000000"
+"""The run of a test."""
+
 # the checkpoint before, what was found, what the spec says -> what the checkpoint says
 CHECKPOINTS: dict[str, tuple[dict[str, Any] | None, dict[str, Any], dict[str, Any], dict[str, Any]]] = {
     "an empty first build": (
         None, FOUND, NO_LOAD,
         {
-            "storage_version": 5, "log": "2", "origin": "2", "batch": "2", "extends": None, "reset_seq": "",
+            "storage_version": 6, "log": BATCH, "origin": BATCH, "batch": BATCH, "extends": None, "reset_seq": "",
             "highest_seq": "",
-            "loads": [], "snapshot_seq": None, "rebuild": "",
+            "loads": [], "load_times": {}, "commits": {}, "snapshot_seq": None, "rebuild": "",
+            "first_names": ["order", "it's"], "forgets": False,
         },
     ),
     "a first build with a load": (None, FOUND, LOAD, {"reset_seq": "300", "loads": ["300"], "snapshot_seq": "300"}),
@@ -736,15 +780,15 @@ CHECKPOINTS: dict[str, tuple[dict[str, Any] | None, dict[str, Any], dict[str, An
     "a log that was rebuilt": (BEFORE | {"log": "1", "origin": "0"}, FOUND, LOAD, {"log": "1", "origin": "0"}),
     "changes": (
         BEFORE, FOUND | {"changes": 1, "lowest_seq": "501", "highest_seq": "600"}, LOAD,
-        BEFORE | {"batch": "2", "extends": "1", "highest_seq": "600", "changes": 71, "held_changes": 61},
+        BEFORE | {"batch": BATCH, "extends": "1", "highest_seq": "600", "changes": 71, "held_changes": 61},
     ),
     "late changes, of which the log holds one": (
         BEFORE, FOUND | {"changes": 3, "revised": 1, "lowest_seq": "400", "highest_seq": "400"}, LOAD,
-        BEFORE | {"batch": "2", "extends": None, "changes": 73, "held_changes": 62},
+        BEFORE | {"batch": BATCH, "extends": None, "changes": 73, "held_changes": 62},
     ),
     "changes at the sequence that the log reaches": (
         BEFORE, FOUND | {"changes": 2, "lowest_seq": "500", "highest_seq": "600"}, LOAD,
-        BEFORE | {"batch": "2", "extends": None, "highest_seq": "600", "changes": 72, "held_changes": 62},
+        BEFORE | {"batch": BATCH, "extends": None, "highest_seq": "600", "changes": 72, "held_changes": 62},
     ),
     "changes after all that the log has, but before its last reset": (
         BEFORE | {"reset_seq": "700"}, FOUND | {"changes": 1, "lowest_seq": "600", "highest_seq": "600"}, LOAD,
@@ -757,23 +801,32 @@ CHECKPOINTS: dict[str, tuple[dict[str, Any] | None, dict[str, Any], dict[str, An
     "a late truncate": (BEFORE, FOUND | {"changes": 1, "truncate_seq": "200"}, LOAD, {"reset_seq": "300"}),
     "a load at a higher sequence, without a row": (
         BEFORE, FOUND, LOAD | {"snapshot_seq": "700"},
-        {"batch": "2", "reset_seq": "700", "loads": ["300", "700"], "snapshot_seq": "700"},
+        {"batch": BATCH, "reset_seq": "700", "loads": ["300", "700"], "snapshot_seq": "700"},
+    ),
+    "commits and times of loads, and keys that were forgotten": (
+        BEFORE | {"commits": {"a": "5", "b": "5"}, "load_times": {"300": "2026-01-30 12:00:00"}, "forgets": True},
+        FOUND | {"changes": 1, "commits": {"a": "4", "b": "6", "c": "1"}},
+        LOAD | {"snapshot_seq": "700", "snapshot_time": "2026-01-31 12:00:00"},
+        {
+            "commits": {"a": "5", "b": "6", "c": "1"}, "forgets": True,
+            "load_times": {"300": "2026-01-30 12:00:00", "700": "2026-01-31 12:00:00"},
+        },
     ),
     "no load any more": (BEFORE, FOUND, NO_LOAD, BEFORE),
     "moves": (BEFORE, FOUND | {"changes": 1, "moves": True}, LOAD, {"moves": True}),
     "no moves after moves": (BEFORE | {"moves": True}, FOUND | {"changes": 1}, LOAD, {"moves": True}),
     "a change retracted": (
         BEFORE, FOUND | {"changes": 1, "revised": 1, "retracted": 1, "retracted_keys": [7, 8]}, LOAD,
-        {"batch": "2", "rebuild": "", "retracted_keys": [["2", [7, 8]]], "changes": 71, "held_changes": 59},
+        {"batch": BATCH, "rebuild": "", "retracted_keys": [[BATCH, [7, 8]]], "changes": 71, "held_changes": 59},
     ),
     "more keys of which something is retracted than a checkpoint has room for, or all": (
         BEFORE | {"retracted_keys": [["1", [5]]]}, FOUND | {"changes": 1, "retracted_keys": None}, LOAD,
-        {"rebuild": "2", "retracted_keys": []},
+        {"rebuild": BATCH, "retracted_keys": []},
     ),
     "no room for what was retracted before": (
         BEFORE | {"retracted_keys": [["0", [5]], ["1", [6, 7]]]},
         FOUND | {"changes": 1, "retracted_keys": list(range(98))}, LOAD,
-        {"rebuild": "0", "retracted_keys": [["1", [6, 7]], ["2", list(range(98))]]},
+        {"rebuild": "0", "retracted_keys": [["1", [6, 7]], [BATCH, list(range(98))]]},
     ),
     "nothing is retracted after something was": (
         BEFORE | {"rebuild": "1", "retracted_keys": [["1", [5]]]}, FOUND | {"changes": 1}, LOAD,
@@ -790,10 +843,12 @@ CHECKPOINTS: dict[str, tuple[dict[str, Any] | None, dict[str, Any], dict[str, An
 def test_a_checkpoint_keeps_what_downstream_states_need(shapes: Shapes, name: str) -> None:
     before, found, given, expected = CHECKPOINTS[name]
     call = shapes.project.macros("dedup_feed__qlik")
-    spec = call("table_spec", "feed", "qlik") | given | {"schema_version": 1, "added": {"day": 1}}
+    versions = {"schema_version": 1, "added": {"day": 1}, "absent": {"hour": 1}, "renamed_in": {"night": 1}}
+    spec = call("table_spec", "feed", "qlik") | given | versions
     run = {"checkpoint_before": before, "arrival": LANDED_AT}
-    checkpoint = call("log_checkpoint", spec, run, "2", found, {"watermark": NOW})
+    checkpoint = call("log_checkpoint", spec, run, found, {"watermark": NOW})
     assert {key: checkpoint.get(key) for key in expected} == expected
     assert (checkpoint["arrival"], checkpoint["watermark"]) == ("timestamp:landed at", NOW)
     assert checkpoint["quarantined"] == found["quarantined"]
     assert (checkpoint["key"], checkpoint["schema_version"], checkpoint["added"]) == (spec["key"], 1, {"day": 1})
+    assert (checkpoint["absent"], checkpoint["renamed"]) == ({"hour": 1}, {"night": 1})

@@ -97,7 +97,7 @@ def test_what_another_run_shares_is_left_alone_for_a_day(shapes: Shapes) -> None
     lake = replace(shapes.lake(Shape(LOGS[0])), answers={"^show tables in": rows})
     context = shapes.project.context(LOGS[0], lake)
     macros = context["change_tables"]
-    macros["drop_stale_batches"](context["this"], macros["batch_id"]())
+    macros["drop_stale_batches"]()
     dropped = [sql for sql in shapes.project.sent() if sql.startswith("drop")]
     assert dropped == [f"drop table if exists lake.dedup_feed__trail__batch_{name}" for name in names["dropped"]]
 

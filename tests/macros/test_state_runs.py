@@ -169,12 +169,12 @@ LESSER: dict[str, tuple[dict[str, Any], dict[str, Any], int | None, str]] = {
 }  # fmt: skip
 
 
-# what the state's checkpoint says of deletes, the model -> whether it is built again
+# what the state's checkpoint says otherwise, the model -> whether it is built again
 SWITCHED: dict[str, tuple[dict[str, Any], str, bool]] = {
     "kept as before": ({}, "kept_feed__{}", False),
     "dropped as before": ({}, "current_feed__{}", False),
-    "kept from now on": ({"deletes": None}, "kept_feed__{}", True),
-    "dropped from now on": ({"deletes": "keep"}, "current_feed__{}", True),
+    "kept from now on": ({"keeps_deleted": False}, "kept_feed__{}", True),
+    "dropped from now on": ({"keeps_deleted": True}, "current_feed__{}", True),
 }
 
 
@@ -185,7 +185,7 @@ def test_a_state_with_another_deletes_than_before_is_built_again(shapes: Shapes,
     model = model.format(images)
     run = shapes.run(Shape(model, {f"dedup_feed__{images}": {"batch": BATCH, "extends": FIRST_BATCH}, model: state}))
     assert any(sql.startswith("create or replace table") for sql in run.sent) == is_built
-    assert run.run["checkpoint"].get("deletes") == ("keep" if model.startswith("kept") else None)
+    assert run.run["checkpoint"]["keeps_deleted"] == model.startswith("kept")
     (view,) = [sql for sql in run.sent if sql.startswith(f"create or replace view lake.{model}\n")]
     assert ("where _checkpoint is null and _has_row" in view) == model.startswith("kept")
 

@@ -45,7 +45,7 @@ MAPPED = {
     "row": "message.row",
     "position": ["topic", "partition", "offset"],
 }
-OF_TABLE = {"one": ["one"], "two": ["two"], "both": ["one", "two"]}
+OF_TABLE = {"one": ["one"], "two": ["two"], "both": ["two", "three"]}
 """The tables in the messages of which an entry of `mapped` has the rows."""
 ENTRIES = {
     "trail": [
@@ -130,7 +130,7 @@ def _mapped_messages(chance: random.Random, number: int) -> Iterator[str | None]
     """Some that no entry reads, some that every entry rejects, and some without a value."""
     for pos in range(number):
         row = {"history": pos % 7, "place": chance.randrange(3), "name": f"name {pos}", "note": None, "extra": "x"}
-        table = chance.choice(["one", "two", "three", None])
+        table = chance.choice(["one", "two", "three", "four", None])
         yield json.dumps({"table": table, "op": chance.choice("IUD"), "pos": f"{pos:06d}", "row": row})
         if pos % 40 == 0:
             yield from (BROKEN, None)

@@ -6,7 +6,6 @@
 {% macro debezium_mapping(spec) %}
     {% set layout = spec.layout %}
     {% set is_flat = layout in ['flattened', 'flattened_message'] %}
-    {% set in_message = layout in ['message', 'flattened_message'] %}
     {% set operation = change_tables.debezium_field(spec, 'op') %}
     {% set deleted = change_tables.debezium_field(spec, 'deleted') if is_flat %}
     {% if is_flat %}
@@ -15,25 +14,29 @@
     {% endif %}
     {% set changed_at = change_tables.debezium_field(spec, 'ts_ms', of_source=true) %}
     {% set table = change_tables.debezium_field(spec, 'table', of_source=true) %}
-    {% do change_tables.refuse_missing_columns(spec, spec.relation, ['table'] if spec.table is not none and not table else [], "`table` is compared with it: of flattened events, name it in `add.fields`, as source.table") %}
+    {% if spec.table is not none and not table %}
+        {% do change_tables.refuse_missing_columns(spec, spec.relation, ['table'], "`table` is compared with it: of flattened events, name it in `add.fields`, as source.table") %}
+    {% endif %}
     {% set ids = [] %}
     {% for name in ['txId', 'gtid'] %}
         {% set id = change_tables.debezium_field(spec, name, of_source=true) %}
         {% do ids.append('cast(' ~ id ~ ' as string)') if id %}
     {% endfor %}
+    {% set message = none %}
+    {% if layout == 'message' %}
+        {% set type = 'op string, source map<string, string>, before map<string, string>, after map<string, string>' %}
+        {% set message = {'column': spec.message_column, 'type': type, 'envelope': 'payload', 'registry': change_tables.registry_of(spec)} %}
+    {% elif layout == 'flattened_message' %}
+        {% set message = {'column': spec.message_column, 'type': 'map<string, string>', 'envelope': none, 'registry': change_tables.registry_of(spec)} %}
+    {% endif %}
     {% do return({
-        'message': {
-            'column': spec.message_column,
-            'type': 'op string, source map<string, string>, before map<string, string>, after map<string, string>' if layout == 'message' else 'map<string, string>',
-            'envelope': 'payload' if layout == 'message' else none,
-            'registry': change_tables.registry_of(spec),
-        } if in_message else none,
+        'message': message,
         'only': (table ~ ' = ' ~ change_tables.text_literal(spec.table)) if spec.table is not none else none,
         'operation': operation,
         'operations': {'c': 'insert', 'r': 'snapshot', 'u': 'update', 'd': 'delete', 't': 'truncate', 'm': 'ignore', 'upsert': 'upsert'},
         'sequence': change_tables.sequence_parts(spec.sequence or change_tables._debezium_sequence(spec)),
         'changed_at': 'timestamp_micros(try_multiply(try_cast(' ~ changed_at ~ ' as bigint), 1000))' if changed_at else none,
-        'transaction_id': ('coalesce(' ~ ids | join(', ') ~ ')' if ids | length > 1 else ids[0]) if ids else none,
+        'transaction_id': change_tables.first_given(ids),
         'row': {'message': 'message.after', 'columns': 'after', 'flattened_message': 'message'}.get(layout),
         'row_before': {'message': 'message.before', 'columns': 'before'}.get(layout),
         'not_captured': {'value': spec.unavailable_values} if spec.images == 'partial' else none,
@@ -54,11 +57,12 @@
     {% elif layout == 'flattened_message' %}
         {% do return("coalesce(message['__source_" ~ name ~ "'], message['__" ~ name ~ "'])" if of_source else "message['__" ~ name ~ "']") %}
     {% endif %}
-    {% set landed = change_tables.landed_columns(spec, spec.relation, [], '') %}
+    {% set landed = change_tables.landed_columns(spec, spec.relation) %}
     {% if layout == 'columns' %}
+        {% do return(change_tables.quoted(name)) if not of_source %}
         {% set source = change_tables.type_tree(landed.source.data_type) if 'source' in landed else {'kind': 'none'} %}
-        {% set there = not landed or source.kind == 'map' or change_tables.landed_fields(source, name) if of_source else true %}
-        {% do return(none if not there else "source['" ~ name ~ "']" if of_source else change_tables.quoted(name)) %}
+        {% set is_there = not landed or source.kind == 'map' or change_tables.landed_fields(source, name) %}
+        {% do return("source['" ~ name ~ "']" if is_there else none) %}
     {% endif %}
     {% for column in ['__source_' ~ name, '__' ~ name] if column | lower in landed %}
         {% do return(change_tables.quoted(column)) %}

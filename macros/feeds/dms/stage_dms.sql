@@ -23,10 +23,12 @@
 
 {% macro dms_mistakes(node, given) %}
     {% set found = [] %}
-    {% do found.append(
-        "`sequence_column` must be given: the times of DMS do not order changes. Let a rule of the task add it: \"rule-action\": \"add-column\","
-        ~ " \"value\": \"change_seq\", \"expression\": \"$AR_H_CHANGE_SEQ\", \"data-type\": {\"type\": \"string\", \"length\": 50}"
-    ) if given.get('sequence_column') is none %}
+    {% if given.get('sequence_column') is none %}
+        {% do found.append(
+            "`sequence_column` must be given: the times of DMS do not order changes. Let a rule of the task add it: \"rule-action\": \"add-column\","
+            ~ " \"value\": \"change_seq\", \"expression\": \"$AR_H_CHANGE_SEQ\", \"data-type\": {\"type\": \"string\", \"length\": 50}"
+        ) %}
+    {% endif %}
     {% do found.append("`images` must be full: rows of DMS do not say which columns they lack, got partial") if given.get('images') == 'partial' %}
     {% do found.extend(change_tables.snapshot_seq_mistakes(given, '^[0-9]{35}$', "a sequence of 35 digits")) %}
     {% do return(found + change_tables.mapped_feed_mistakes(node, given)) %}

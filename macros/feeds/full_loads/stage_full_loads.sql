@@ -30,7 +30,7 @@ landed as (
         *,
         lower(hex({{ hashed }})) as _raw_id,
         {{- change_tables.arrival_column(bound.arrival) }}
-        {{ change_tables.readable_row(change_tables.landed_columns(spec, spec.relation, [], '')) }} as _ct_landed_row
+        {{ change_tables.readable_row(change_tables.landed_columns(spec, spec.relation)) }} as _ct_landed_row
     from {{ spec.relation }}
     {{- change_tables.where([reading.predicate, bound.get('until')]) }}
 
@@ -171,7 +171,7 @@ judged as (
     what      what one that can be read is
 -#}
 {% macro sequence_of_load(spec) %}
-    {% set type = change_tables.landed_columns(spec, spec.relation, [], '').get(spec.load_column | lower, {}).get('data_type', 'string') %}
+    {% set type = change_tables.landed_columns(spec, spec.relation).get(spec.load_column | lower, {}).get('data_type', 'string') %}
     {% set name = change_tables.quoted(spec.load_column) %}
     {% if not modules.re.match('(tinyint|smallint|int|bigint|decimal\\(\\d+, *0\\)|date|timestamp|timestamp_ntz|string|(var)?char\\b.*)$', type) %}
         {% do change_tables.refuse_entry(spec, "`load_column` must be a column of whole numbers, dates, times or text, got '" ~ spec.load_column ~ "' of type " ~ type) %}
@@ -368,7 +368,7 @@ where _ct_last._change_op <> 'delete'
 -#}
 {% macro _look_at_loads(spec, condition, bound=none) %}
     {% set arrival = change_tables.arrival_of(dict(spec, arrival=spec.load_column, lookback=0)) %}
-    {% do return(none) if not change_tables.landed_columns(spec, spec.relation, [], '') %}
+    {% do return(none) if not change_tables.landed_columns(spec, spec.relation) %}
     {% set row = run_query(change_tables._lowest_load(spec, condition, arrival, bound)).rows[0] %}
     {% do return({'lowest': none}) if row['lowest'] is none %}
     {% set position = row['first_value'] if arrival.kind in ['decimal', 'text'] else row['first_value'] | int %}
@@ -407,7 +407,7 @@ with landed as (
 }) }},
 {%- if bound %}
 
-{%- set column = change_tables.landed_columns(spec, spec.relation, [], '')[spec.load_column | lower] %}
+{%- set column = change_tables.landed_columns(spec, spec.relation)[spec.load_column | lower] %}
 {%- set type = change_tables.text_literal(change_tables.quoted(column.name) ~ ' ' ~ ('string' if arrival.kind == 'text' else column.data_type)) %}
 
 rejected_loads as (

@@ -6,25 +6,35 @@
 {% macro goldengate_messages_mapping(spec) %}
     {% set of_rows = spec.layout in ['row', 'row_columns'] %}
     {% set in_message = spec.layout in ['operation', 'row'] %}
-    {% set landed = change_tables.landed_columns(spec, spec.relation, [], '') %}
+    {% set landed = change_tables.landed_columns(spec, spec.relation) %}
     {% set fields = {} %}
     {% for name in ['table', 'op_type', 'op_ts', 'pos', 'xid', 'csn'] %}
-        {% set there = in_message or not landed or name in landed %}
-        {% do fields.update({name: "message['" ~ name ~ "']" if in_message else change_tables.quoted(name) if there else none}) %}
+        {% if in_message %}
+            {% do fields.update({name: "message['" ~ name ~ "']"}) %}
+        {% else %}
+            {% do fields.update({name: change_tables.quoted(name) if name in landed or not landed else none}) %}
+        {% endif %}
     {% endfor %}
-    {% do change_tables.refuse_missing_columns(spec, spec.relation, (['op_type', 'pos'] + (['table'] if spec.settings.table is not none else [])) | reject('in', landed) | list if landed and not in_message else [],
-        "let the handler's metaColumnsTemplate have ${optype[op_type]}, ${position[pos]} and, for `table`, ${objectname[table]}"
-    ) %}
-    {% set of_operation = 'table string, op_type string, op_ts string, pos string, xid string, csn string, before map<string, string>, after map<string, string>' %}
+    {% set message = none %}
+    {% if in_message %}
+        {% set of_operation = 'table string, op_type string, op_ts string, pos string, xid string, csn string, before map<string, string>, after map<string, string>' %}
+        {% set message = {'column': spec.message_column, 'type': 'map<string, string>' if of_rows else of_operation, 'envelope': none} %}
+        {% do message.update(avro=spec.avro_schema, registry=change_tables.registry_of(spec)) %}
+    {% elif landed %}
+        {% set needed = ['op_type', 'pos'] + (['table'] if spec.settings.table is not none else []) %}
+        {% do change_tables.refuse_missing_columns(spec, spec.relation, needed | reject('in', landed) | list,
+            "let the handler's metaColumnsTemplate have ${optype[op_type]}, ${position[pos]} and, for `table`, ${objectname[table]}"
+        ) %}
+    {% endif %}
     {% set ids = [fields.xid, fields.csn] | select | list %}
     {% do return({
-        'message': {'column': spec.message_column, 'type': 'map<string, string>' if of_rows else of_operation, 'envelope': none, 'avro': spec.avro_schema, 'registry': change_tables.registry_of(spec)} if in_message else none,
+        'message': message,
         'only': (fields.table ~ ' = ' ~ change_tables.text_literal(spec.settings.table)) if spec.settings.table is not none else none,
         'operation': fields.op_type,
         'operations': spec.operations,
         'sequence': change_tables.sequence_parts([{'sql': fields.pos, 'kind': 'number', 'length': 32}]),
         'changed_at': fields.op_ts,
-        'transaction_id': ('coalesce(' ~ ids | join(', ') ~ ')' if ids | length > 1 else ids[0]) if ids else none,
+        'transaction_id': change_tables.first_given(ids),
         'row': {'operation': 'message.after', 'row': 'message', 'operation_columns': 'after'}.get(spec.layout),
         'row_before': {'operation': 'message.before', 'operation_columns': 'before'}.get(spec.layout),
         'not_captured': {'flag': '{name}_isMissing'} if spec.images == 'partial' else none,

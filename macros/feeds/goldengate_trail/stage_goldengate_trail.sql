@@ -150,12 +150,13 @@ where _ct_lowest < _ct_highest_before
 
 {#- The commits of logged changes: see `format_of`. -#}
 {% macro goldengate_trail_commits(spec) %}
+    {% do return(none) if spec.settings.repeated_transactions != 'ignore' %}
     {% do return({
         'group': 'left(_change_seq, length(_change_seq) - 31)',
         'number': "concat(lpad(cast(length(_csn) as string), 4, '0'), _csn)",
         'name': ['_csn', '_transaction_id'],
         'reason': change_tables.repeated_transaction(),
-    } if spec.settings.repeated_transactions == 'ignore' else none) %}
+    }) %}
 {% endmacro %}
 
 

@@ -182,11 +182,14 @@ judged as (
     {%- set misfit = change_tables.misfit(spec, [column.name], landed) -%}
     {%- do misfits.update({column.name: misfit}) if misfit != change_tables.misfit(spec, [], landed) -%}
     {%- set value = change_tables.landed_value(column.name, landed) -%}
-    {%- do forbidden.update({column.name:
-        'case when ' ~ value ~ ' rlike ' ~ change_tables.xml_forbidden_characters()
-        ~ " then concat('column ', " ~ change_tables.text_literal(column.name) ~ ", ': character ', "
-        ~ change_tables._place_of_forbidden_character(value) ~ ", ' is not allowed in XML') end"
-    }) if modules.re.match('string|varchar|char', column.data_type | lower) and not landed.get(column.name | lower, {}).is_absent -%}
+    {%- set is_text = modules.re.match('string|varchar|char', column.data_type | lower) -%}
+    {%- if is_text and not landed.get(column.name | lower, {}).is_absent -%}
+        {%- do forbidden.update({column.name:
+            'case when ' ~ value ~ ' rlike ' ~ change_tables.xml_forbidden_characters()
+            ~ " then concat('column ', " ~ change_tables.text_literal(column.name) ~ ", ': character ', "
+            ~ change_tables._place_of_forbidden_character(value) ~ ", ' is not allowed in XML') end"
+        }) -%}
+    {%- endif -%}
 {%- endfor -%}
 {%- set order = '_ct_event_time, _ct_record_id' if spec.future_events else '_ct_record_id' -%}
 {%- set event = 'struct(_ct_event_time, _ct_record_id)' if spec.future_events else 'struct(_ct_record_id, _ct_event_time)' -%}
@@ -335,9 +338,11 @@ answered as (
         {% if column.meta.multi_valued and (column.name in given.key or column.name in (given.get('track') or [])) %}
             {% do found.append("`key` and `track` must name columns of the state, got the multi-valued '" ~ column.name ~ "'") %}
         {% endif %}
-        {% do found.append(
-            "`columns`: `multi_valued` of '" ~ column.name ~ "' must be true or false, got " ~ change_tables.shown_value(column.meta.multi_valued)
-        ) if column.meta.multi_valued is defined and column.meta.multi_valued is not boolean %}
+        {% if column.meta.multi_valued is defined and column.meta.multi_valued is not boolean %}
+            {% do found.append(
+                "`columns`: `multi_valued` of '" ~ column.name ~ "' must be true or false, got " ~ change_tables.shown_value(column.meta.multi_valued)
+            ) %}
+        {% endif %}
     {% endfor %}
     {% do return(found) %}
 {% endmacro %}

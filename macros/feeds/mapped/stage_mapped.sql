@@ -86,9 +86,12 @@
 {% macro _captured_mistakes(given) %}
     {% set said = given.get('not_captured') %}
     {% set is_partial = given.get('images', 'full') == 'partial' %}
-    {% do return([] if not is_partial else [
-        "`images: partial` needs `not_captured`, which says how a row shows that it lacks a column: a null alone does not, since it is a value, too"
-    ]) if said is none or said is undefined %}
+    {% if said is none or said is undefined %}
+        {% do return([]) if not is_partial %}
+        {% do return([
+            "`images: partial` needs `not_captured`, which says how a row shows that it lacks a column: a null alone does not, since it is a value, too"
+        ]) %}
+    {% endif %}
     {% set way = said.keys() | first if said is mapping and said | length == 1 %}
     {% set value = said[way] if way %}
     {% set is_right = (way == 'absent' and value is sameas true) or (way == 'flag' and value is string and '{name}' in value) or (way == 'value' and value is string) %}

@@ -14,7 +14,7 @@
     columns    the declared columns that the raw table has
 -#}
 {% macro openedge_columns(spec, relation, known, required, columns=[]) %}
-    {% set landed = change_tables.landed_columns(spec, relation, [], '') %}
+    {% set landed = change_tables.landed_columns(spec, relation) %}
     {% set reserved = change_tables._openedge_near_names(known.values() | sum(start=[])) %}
     {% set found = {'headers': {}, 'declared': {}, 'ordinals': {}, 'landed': landed.keys() | list, 'absent': 0, 'two_values': ''} %}
     {% set matches, missing, taken, of_headers = {}, [], [], [] %}
@@ -59,9 +59,11 @@
         {% do found.headers.update({name: match if landed else {'name': spellings[0], 'data_type': 'string'}}) %}
     {% endfor %}
     {% do change_tables.refuse_missing_columns(spec, relation, missing, "OpenEdge's names are matched without case, `-` and `_`") %}
-    {% do change_tables.refuse_landed_types(
-        spec, relation, {'_time-stamp': found.headers.time_stamp}, [{'name': '_Time-Stamp', 'data_type': 'timestamp'}]
-    ) if found.headers.get('time_stamp') %}
+    {% if found.headers.get('time_stamp') %}
+        {% do change_tables.refuse_landed_types(
+            spec, relation, {'_time-stamp': found.headers.time_stamp}, [{'name': '_Time-Stamp', 'data_type': 'timestamp'}]
+        ) %}
+    {% endif %}
     {% set captured = landed.values() | map(attribute='name') | reject('in', of_headers + others) | list %}
     {% for name, column in found.declared.items() %}
         {% do found.ordinals.update({name: captured.index(first_of.get(name, column.name)) + 1 if landed else loop.index}) %}
@@ -79,7 +81,7 @@
     {% set change = change_tables.openedge_change_columns(spec) %}
     {% set columns = (change.headers.values() | list + change.declared.values() | list) | select | list %}
     {% set known = (columns + columns | selectattr('parts') | map(attribute='parts') | sum(start=[])) | map(attribute='name') | list %}
-    {% set landed = change_tables.landed_columns(spec, spec.relation, [], '').values() | list %}
+    {% set landed = change_tables.landed_columns(spec, spec.relation).values() | list %}
     {% set near = change_tables._openedge_near_names(landed | map(attribute='name')) %}
     {% set found = [] %}
     {% for column in landed if column.name not in known %}

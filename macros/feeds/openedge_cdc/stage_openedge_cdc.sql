@@ -150,13 +150,16 @@ judged as (
 {% macro _openedge_record_change(spec, change) %}
     {% set own_key = spec.key_from == 'recid' %}
     {% set report = [('_ct_differs', "'conflicting_content: rows of the change were delivered with different contents; the greater ones count'")] %}
-    {% do report.append((
-        "_ct_kind = 'update' and not _ct_has_before and arrays_overlap(_ct_named_columns, " ~ change_tables.names_array(spec.key) ~ ')',
-        "'key_move_without_before: the field map says that the key changed, and no before image has the key before'",
-    )) if not own_key %}
+    {% if not own_key %}
+        {% do report.append((
+            "_ct_kind = 'update' and not _ct_has_before and arrays_overlap(_ct_named_columns, " ~ change_tables.names_array(spec.key) ~ ')',
+            "'key_move_without_before: the field map says that the key changed, and no before image has the key before'",
+        )) %}
+    {% endif %}
     {% if change.landed %}
-        {% set known = change_tables.text_literals((change.landed + (change.declared.keys() | list + spec.retired + change_tables.names_of_today(spec).keys() | list) | map('lower') | list) | unique) %}
-        {% set unknown = "filter(_ct_tracking['_ct_field_map'], field -> lower(field) not in (" ~ known ~ '))' %}
+        {% set declared = change.declared.keys() | list + spec.retired + change_tables.names_of_today(spec).keys() | list %}
+        {% set known = (change.landed + declared | map('lower') | list) | unique %}
+        {% set unknown = "filter(_ct_tracking['_ct_field_map'], field -> lower(field) not in (" ~ change_tables.text_literals(known) ~ '))' %}
         {% do report.append((
             "_ct_kind <> 'delete'",
             "concat('unknown_field: the field map names ', nullif(array_join(" ~ unknown ~ ", ', '), ''), ', and neither the change table nor the sources file has a column of that name')",
@@ -361,25 +364,28 @@ judged_tracking_rows as (
 {#- The first array column whose text or elements do not fit, as text; else null. -#}
 {% macro _openedge_extent_misfit(spec, arrays, change) -%}
     {%- do return('cast(null as string)') if not arrays -%}
-        coalesce(
+    {%- set declared = change.declared.keys() | list -%}
+    coalesce(
         {%- for name in arrays %}
             {%- set column = change_tables.column_of(spec, name) %}
-            {%- set text = '_ct_text_' ~ ((change.declared.keys() | list).index(name) + 1) %}
+            {%- set value = change_tables.quoted(name) %}
+            {%- set text = '_ct_text_' ~ (declared.index(name) + 1) %}
             {%- set element_type = modules.re.sub('^array *< *(.*?) *>$', '\\1', column.data_type | lower) %}
             {%- set misfit = change_tables.does_not_fit('element', element_type) %}
+            {%- set type = change_tables.shown_type(column) %}
             case
                 when
                     {{ text }} is not null
                     and (
-                        {{ change_tables.quoted(name) }} is null
+                        {{ value }} is null
                         {%- if column.meta.extent %}
-                        or size({{ change_tables.quoted(name) }}) <> {{ column.meta.extent }}
+                        or size({{ value }}) <> {{ column.meta.extent }}
                         {%- endif %}
                         {%- if misfit %}
-                        or exists({{ change_tables.quoted(name) }}, element -> {{ misfit }})
+                        or exists({{ value }}, element -> {{ misfit }})
                         {%- endif %}
                     )
-                    then concat({{ change_tables.text_literal('column ' ~ name ~ ": '") }}, {{ text }}, {{ change_tables.text_literal("' is not " ~ change_tables.shown_type(column)) }})
+                    then concat({{ change_tables.text_literal('column ' ~ name ~ ": '") }}, {{ text }}, {{ change_tables.text_literal("' is not " ~ type) }})
             end,
         {%- endfor %}
             null
@@ -434,7 +440,7 @@ unclaimed as (
     {% set snapshot = [change_tables.relation_of_node(change_tables.find_source(spec.source_name, spec.snapshot))] if spec.snapshot else [] %}
     {% for column in spec.columns if modules.re.match('array', column.data_type | lower) %}
         {% for relation in [spec.relation] + snapshot %}
-            {% set landed = change_tables.landed_columns(spec, relation, [], '', has_row=true).get(column.name | lower) %}
+            {% set landed = change_tables.landed_columns(spec, relation, has_row=true).get(column.name | lower) %}
             {% do texts.append(column.name) if landed and not landed.data_type.startswith('array') %}
         {% endfor %}
     {% endfor %}

@@ -262,7 +262,7 @@ judged as (
 {% macro qlik_change_tables_landed_sequence(spec, of='') %}
     {% set name = spec.header_prefix ~ 'change_seq' %}
     {% set value = of ~ change_tables.quoted(name) %}
-    {% set column = change_tables.landed_columns(spec, spec.relation, [], '').get(name | lower) %}
+    {% set column = change_tables.landed_columns(spec, spec.relation).get(name | lower) %}
     {% set type = change_tables.type_tree(column.data_type if column else 'string') %}
     {% if type.kind == 'string' %}
         {% do return(value) %}
@@ -343,7 +343,7 @@ judged as (
     {% set prefix = spec.header_prefix | lower %}
     {% set known = spec.column_names | map('lower') | list + (spec.headers | list if not prefix else []) %}
     {% set found = [] %}
-    {% for name, column in change_tables.landed_columns(spec, spec.relation, [], '', has_row=true).items() if name not in known %}
+    {% for name, column in change_tables.landed_columns(spec, spec.relation, has_row=true).items() if name not in known %}
         {% do found.append(column) if not (prefix and name.startswith(prefix)) %}
     {% endfor %}
     {% do return(found) %}
