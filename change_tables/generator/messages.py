@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
@@ -76,6 +77,8 @@ def guessed_columns(
 ) -> list[FoundColumn]:
     """The columns of images, in the order of the widest one, with types that are guessed of their values.
 
+    A name that is spelt in several ways is one column, under the usual spelling.
+
     Args:
         images: of messages
         unavailable: values that stand for one that was not logged
@@ -85,15 +88,18 @@ def guessed_columns(
     [('id', 'bigint'), ('name', 'string')]
     """
     values: dict[str, list[str | None]] = {}
+    spellings: dict[str, Counter[str]] = {}
     for image in [*sorted(images, key=len, reverse=True)[:1], *images]:
         for name in image:
-            values.setdefault(name, [])
+            values.setdefault(name.lower(), [])
     for image in images:
         for name, value in image.items():
+            spellings.setdefault(name.lower(), Counter())[name] += 1
             text = _as_text(value)
             if text not in unavailable:
-                values[name].append(text)
-    guesses = {name: guess_type(seen, of_a_trail=of_a_trail) for name, seen in values.items()}
+                values[name.lower()].append(text)
+    usual = {name: spellings[name].most_common(1)[0][0] for name in values}
+    guesses = {usual[name]: guess_type(seen, of_a_trail=of_a_trail) for name, seen in values.items()}
     return [FoundColumn(name, guess.data_type, guess.note) for name, guess in guesses.items()]
 
 

@@ -157,6 +157,12 @@ def test_events_without_a_schema_give_guessed_types_and_keys_of_records_the_key(
     assert columns_of(found) == [{"id": "bigint", "name": "bigint", "note": "string"}]
 
 
+def test_a_name_that_one_event_spells_otherwise_is_no_second_column() -> None:
+    events = [event(id=7, name="x"), event(ID=8, NAME="y"), event(id=9, name="z")]
+    found = debezium.read(of_messages(*(("orders", None, each) for each in events)), "raw", {})
+    assert columns_of(found) == [{"id": "bigint", "name": "string"}]
+
+
 def test_an_event_with_its_schema_gives_types_and_how_values_are_written() -> None:
     schema = {"type": "struct", "fields": [{"field": "op"}, {"field": "after", "fields": VALUE}]}
     key = {"schema": {"type": "struct"}, "payload": {"id": 7}}
