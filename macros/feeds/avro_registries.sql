@@ -28,7 +28,7 @@ conv(hex(substring({{ value }}, 2, 4)), 16, 10)
 {% macro registry_setting() %}
     {% do return({
         'default': none, 'type': 'text',
-        'meaning': "of Avro after a registry's prefix, another entry: the raw table with [the schemas](feeds/qlik_kafka.md#a-schema-registry)",
+        'meaning': "of Avro after a registry's prefix, another entry: the raw table with [the schemas](feeds/qlik_kafka.md#a-schema-registry). Needs `position`",
     }) %}
 {% endmacro %}
 
@@ -38,6 +38,8 @@ conv(hex(substring({{ value }}, 2, 4)), 16, 10)
     {% set found = change_tables.other_entry_mistakes(node, given, 'registry') %}
     {% if given.get('registry') is not none and layout not in layouts %}
         {% do found.append("`registry` has the schemas of messages: it needs `layout` " ~ layouts | join(' or ') ~ ", got " ~ change_tables.shown_value(layout)) %}
+    {% elif given.get('registry') is not none and given.get('position') is none %}
+        {% do found.append("`registry` needs `position`, by which later runs go back to messages whose schema lands after them") %}
     {% endif %}
     {% do return(found) %}
 {% endmacro %}
@@ -45,13 +47,13 @@ conv(hex(substring({{ value }}, 2, 4)), 16, 10)
 
 {#-
     `read_again` of such formats: a message waits until its schema has landed. Runs that read by positions go back to it after `waiting_days`,
-    with another arrival it blocks.
+    with another arrival it blocks. Its position is taken from its raw row, since names of groups can have a colon in them.
 -#}
 {% macro rows_until_their_schema(spec) %}
     {% do return(change_tables.whole_rows()) if spec.registry is none %}
     {% do return({
         'waiting': 'true', 'for_good': 'false',
-        'passed': ['schema_missing'] if spec.arrival == 'auto' and spec.settings.position else [],
+        'passed': ['schema_missing'] if spec.arrival == 'auto' else [],
         'returning': change_tables._first_rows_with_a_schema,
     }) %}
 {% endmacro %}
@@ -59,15 +61,11 @@ conv(hex(substring({{ value }}, 2, 4)), 16, 10)
 
 {#- The first row of each group that waits for a schema which has landed by now. -#}
 {% macro _first_rows_with_a_schema(spec, quarantine) -%}
-{%- set group = spec.settings.position[:-1] -%}
-{%- set places = [] -%}
-{%- for name in group -%}
-    {%- do places.append('_ct_place[' ~ loop.index0 ~ ']') -%}
-{%- endfor -%}
+{%- set position = spec.settings.position -%}
 with waiting_rows as (
 
     select
-        split(_raw_id, ':') as _ct_place,
+        from_json(_raw_row, 'map<string, string>') as _ct_row,
         regexp_extract(_status_reason, 'schema id \'(.*)\'$', 1) as _ct_schema_id
     from {{ quarantine }}
     where {{ change_tables.is_open('waiting') }}
@@ -75,14 +73,14 @@ with waiting_rows as (
 )
 
 select
-    {%- for name in group %}
-    {{ places[loop.index0] }} as {{ change_tables.quoted(name) }},
+    {%- for name in position[:-1] %}
+    _ct_row[{{ change_tables.text_literal(name) }}] as {{ change_tables.quoted(name) }},
     {%- endfor %}
-    cast(min(cast(_ct_place[{{ group | length }}] as bigint)) as string) as {{ change_tables.quoted(spec.settings.position[-1]) }}
+    cast(min(cast(_ct_row[{{ change_tables.text_literal(position[-1]) }}] as bigint)) as string) as {{ change_tables.quoted(position[-1]) }}
 from waiting_rows
 left semi join {{ change_tables.registry_of(spec) }} as registry
     on waiting_rows._ct_schema_id = cast(try_cast(registry.id as bigint) as string) and registry.`schema` is not null
-group by {{ places | join(', ') }}
+group by {{ range(1, position | length) | join(', ') }}
 {%- endmacro %}
 
 
@@ -105,6 +103,7 @@ with_schemas as (
     select /*+ broadcast(registered) */
         landed.*,
         {{ change_tables.has_registry_prefix(value) }} as _ct_has_prefix,
+        {{ change_tables.id_in_prefix(value) }} as _ct_id_in_prefix,
         _ct_schema
     from landed
     left join registered

@@ -49,9 +49,7 @@
         'absent_columns': change_tables._absent_columns_by_mapping,
         'read_again': change_tables.whole_rows(),
         'column_settings': change_tables.written_as_setting(),
-        'put_together': {
-            'steps': change_tables.mapped_put_together_steps, 'alike': change_tables.mapped_likeness, 'tables': change_tables.mapped_tables,
-        },
+        'put_together': change_tables.mapped_put_together,
     }) %}
 {% endmacro %}
 

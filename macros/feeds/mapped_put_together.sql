@@ -37,13 +37,26 @@ put_together as (
 {%- endmacro %}
 
 
+{#- `put_together` of an entry: none where raw columns have the row, of which each entry reads its own, or where all rows are its own. -#}
+{% macro mapped_put_together(spec) %}
+    {% set mapping = change_tables.part_of_format(spec, 'mapping') %}
+    {% do return({
+        'steps': change_tables.mapped_put_together_steps, 'alike': change_tables.mapped_likeness, 'tables': change_tables.mapped_tables,
+    } if mapping.message and mapping.row and mapping.only else none) %}
+{% endmacro %}
+
+
 {% macro mapped_tables(spec) %}
     {% do return([spec.table_name]) %}
 {% endmacro %}
 
 
-{#- What decides how rows are parsed. None where the raw columns have the row: then each entry reads its own columns. -#}
+{#-
+    Whether a setting says which rows are the entry's, and all others of the format. Nothing is looked up that another entry may have wrong.
+-#}
 {% macro mapped_likeness(spec) %}
-    {% set mapping = change_tables.part_of_format(spec, 'mapping') %}
-    {% do return([mapping.message | string, mapping.position] if mapping.message and mapping.row and mapping.only else none) %}
+    {% set of_table = ['only', 'table'] %}
+    {% set names = change_tables.format_of(spec.format).settings | reject('in', of_table) | list %}
+    {% set alike = spec.settings.items() | selectattr(0, 'in', names) | list %}
+    {% do return(alike + [spec.settings.items() | selectattr(0, 'in', of_table) | rejectattr(1, 'none') | map(attribute=0) | list]) %}
 {% endmacro %}

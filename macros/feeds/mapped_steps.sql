@@ -133,7 +133,7 @@ read_rows as (
                 then {{ change_tables.ignored('tombstone: the message has no value') }}
             {%- if registry %}
             when _ct_has_prefix and _ct_schema is null
-                then {{ change_tables.waiting('schema_missing: no row of the registry with the schema id {' ~ change_tables.id_in_prefix(change_tables.quoted(message.column)) ~ '?}') }}
+                then {{ change_tables.waiting('schema_missing: no row of the registry with the schema id {_ct_id_in_prefix?}') }}
             when startswith(_ct_text, 'the schema ')
                 then {{ change_tables.rejected('schema_malformed: {_ct_text}') }}
             {%- endif %}

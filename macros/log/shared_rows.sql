@@ -18,12 +18,12 @@
     A log takes the table only if it was written for it: equal queries say nothing of that, since a watermark also has groups without new rows.
 -#}
 {% macro share_rows(spec, bound, kind) %}
-    {% set part = change_tables.format_of(spec.format).put_together %}
+    {% set part = change_tables.part_of_format(spec, 'put_together') %}
     {% do change_tables.known_in_run('begun').update({model.unique_id: true}) %}
     {% set run = dict(bound, kind=kind, shared=none) %}
     {% set is_of_run = kind in ['first', 'since'] and flags.WHICH in ['run', 'build'] %}
-    {% set likeness = change_tables._likeness(spec, part) if part and bound.arrival and is_of_run %}
-    {% do return(run) if not likeness %}
+    {% do return(run) if not (part and bound.arrival and is_of_run) %}
+    {% set likeness = change_tables._likeness(spec, part) %}
     {#- a view over raw can have columns of no type, which no file has; a name in a `char(n)` has blanks at its end that count once it is a text -#}
     {% set types = change_tables.landed_columns(spec, spec.relation).values() | map(attribute='data_type') | join(' ') %}
     {% do return(run) if modules.re.search('void|\\bchar\\(', types) %}
@@ -67,10 +67,9 @@ where _ct_is_of_all or _ct_table is null or _ct_table in ({{ change_tables.text_
 {%- endmacro %}
 
 
-{#- What two entries of a raw table must have in common before one can read what was put together for the other; none: it reads alone. -#}
+{#- What two entries of a raw table must have in common before one can read what was put together for the other. -#}
 {% macro _likeness(spec, part) %}
-    {% set alike = part.alike(spec) %}
-    {% do return(tojson([spec.source_name, spec.format, spec.arrival, alike]) if alike) %}
+    {% do return(tojson([spec.source_name, spec.format, spec.arrival, part.alike(spec)])) %}
 {% endmacro %}
 
 

@@ -13,7 +13,7 @@
 
 {#- The rows that were put together: by this run, or of those for several logs, the ones that the entry needs. -#}
 {% macro rows_put_together(spec, bound) -%}
-    {%- set tables = change_tables.format_of(spec.format).put_together.tables(spec) if bound.shared else none -%}
+    {%- set tables = change_tables.part_of_format(spec, 'put_together').tables(spec) if bound.shared else none -%}
     {{- bound.shared or 'put_together' -}}
     {{- change_tables.where(['(_ct_partition in (' ~ change_tables.text_literals(tables) ~ ') or _ct_partition is null)']) if tables is not none -}}
 {%- endmacro %}

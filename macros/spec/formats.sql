@@ -52,10 +52,10 @@
                                `reason` why it is left out. None where it is applied. See `leave_out_repeated`; in a
                                run that reads everything, staging leaves out what `bound.log` has from an earlier place
     mapping(spec)              of formats that `mapped_parts` gives most of what they are: how their rows are read, see `mapped_steps`
-    put_together               where one run can put the rows of a shared raw table together for all entries (see `share_rows`): {steps, tables,
+    put_together(spec)         where one run can put the rows of a shared raw table together for all entries (see `share_rows`): {steps, tables,
                                alike}. `steps(specs, bound)` are those of the staging up to `put_together`, which the staging takes from
                                `bound.shared` where that is given; `tables(spec)` the values of `_ct_table` that the entry needs, none:
-                               all; `alike(spec)` what entries must have in common, none: it shares with no other
+                               all; `alike(spec)` what entries must have in common
     functions(spec)            the Python functions that its steps call: `staged`, and those of `unclaimed_steps`, as lists by these names
 -#}
 {% macro format_of(name) %}

@@ -35,9 +35,10 @@ where
     {% do return(none) if not nodes or change_tables.maker_of(nodes[0]) != 'history' %}
     {% set above = graph.nodes.values() | selectattr('unique_id', 'in', nodes[0].depends_on.nodes) %}
     {% set log = above | selectattr('config.materialized', 'equalto', 'change_log') | first %}
-    {% set checkpoint = (change_tables.read_checkpoints([change_tables.relation_of_node(log)]) | first).checkpoint %}
+    {% set checkpoints = change_tables.read_checkpoints([change_tables.relation_of_node(log), history]) | map(attribute='checkpoint') | list %}
+    {% do return(none) if none in checkpoints %}
     {% set spec = change_tables.table_spec_of_model(log) %}
-    {% for load in (checkpoint.loads if checkpoint else []) | reverse if not change_tables.time_of_load(spec, load, checkpoint.load_times or {}) %}
+    {% for load in checkpoints[1].loads | reverse if not change_tables.time_of_load(spec, load, checkpoints[0].load_times or {}) %}
         {% do return({
             'seq': change_tables.text_literal(load),
             'refusal': change_tables.text_literal(

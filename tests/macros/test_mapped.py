@@ -143,6 +143,10 @@ MISTAKES: Mapping[str, tuple[Mapping[str, Any], str]] = {
         {"format": "debezium", "key": ["id"], "connector": "mysql", "registry": "schemas"},
         "`registry` must name another entry of source 'feed', got 'schemas'; its entries: ",
     ),
+    "registry_without_position": (
+        {"format": "debezium", "key": ["id"], "connector": "mysql", "registry": "right"},
+        "`registry` needs `position`, by which later runs go back to messages whose schema lands after them",
+    ),
     "registry_of_columns": (
         {"format": "goldengate_messages", "key": ["id"], "layout": "row_columns", "registry": "right"},
         "`registry` has the schemas of messages: it needs `layout` operation or row, got 'row_columns'",
@@ -247,7 +251,13 @@ MISFITS: Mapping[str, tuple[Mapping[str, Any], Mapping[str, str], str]] = {
         "Avro needs the column value of misfits_raw.avro_as_text to be binary, it is string",
     ),
     "registry_without_ids": (
-        {"format": "debezium", "key": ["id"], "connector": "mysql", "registry": "avro_as_text"},
+        {
+            "format": "debezium",
+            "key": ["id"],
+            "connector": "mysql",
+            "registry": "avro_as_text",
+            "position": ["id", "name"],
+        },
         COLUMNS | {"value": "binary"},
         "misfits_raw.avro_as_text must have the columns that the spec names, it lacks schema; a registry's schemas",
     ),

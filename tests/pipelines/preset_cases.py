@@ -558,7 +558,7 @@ CASES: Sequence[Case] = [
     Case(
         Entry(
             "debezium_registry",
-            DEBEZIUM | {"connector": "postgresql", "registry": "registry"},
+            DEBEZIUM | {"connector": "postgresql", "registry": "registry", "position": POSITION},
             COLUMNS | {"document": "binary"},
             ALL,
         ),
