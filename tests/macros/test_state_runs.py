@@ -11,7 +11,7 @@ import pytest
 from dbt_common.exceptions import CompilationError
 
 from .rendering import Answers, Run
-from .shapes import (
+from .shapes import Checkpoints, (
     ADDED,
     EXCHANGED,
     FIRST_BATCH,
@@ -553,7 +553,8 @@ def test_models_that_would_write_one_table_are_named_before_the_first_runs(
 def test_as_of_fails_for_times_before_the_last_load_that_has_none(
     shapes: Shapes, loads: list[str] | None, refused: list[str]
 ) -> None:
-    checkpoints = {} if loads is None else {"dedup_feed__full": {"loads": loads}}
+    took_in = {"loads": loads}
+    checkpoints = {} if loads is None else {"dedup_feed__full": took_in, "history_feed__full": took_in}
     rendered = shapes.run(Shape("as_of", checkpoints, columns={})).rendered
     assert re.findall(r"_valid_from_seq < '(\w+)'", rendered) == refused
     assert re.findall(r"raise_error\(.*the load at \\'(\w+)\\'", rendered) == refused
@@ -562,4 +563,10 @@ def test_as_of_fails_for_times_before_the_last_load_that_has_none(
 
 def test_a_load_whose_time_was_declared_has_one_as_of_any_time(shapes: Shapes) -> None:
     timed = {"loads": ["40"], "load_times": {"40": "2026-01-31 12:00:00"}}
-    assert "raise_error" not in shapes.run(Shape("as_of", {"dedup_feed__full": timed}, columns={})).rendered
+    checkpoints: Checkpoints = {"dedup_feed__full": timed, "history_feed__full": {"loads": ["40"]}}
+    assert "raise_error" not in shapes.run(Shape("as_of", checkpoints, columns={})).rendered
+
+
+def test_a_load_that_the_history_has_not_taken_in_changes_nothing_as_of_any_time(shapes: Shapes) -> None:
+    checkpoints: Checkpoints = {"dedup_feed__full": {"loads": ["40"]}, "history_feed__full": {"loads": []}}
+    assert "raise_error" not in shapes.run(Shape("as_of", checkpoints, columns={})).rendered
