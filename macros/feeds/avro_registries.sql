@@ -28,7 +28,7 @@ conv(hex(substring({{ value }}, 2, 4)), 16, 10)
 {% macro registry_setting() %}
     {% do return({
         'default': none, 'type': 'text',
-        'meaning': "of Avro after a registry's prefix, another entry: the raw table with [the schemas](feeds/qlik_kafka.md#a-schema-registry). Messages need their `position`",
+        'meaning': "of Avro after a registry's prefix, another entry: the raw table with [the schemas](feeds/qlik_kafka.md#a-schema-registry); messages need their `position`",
     }) %}
 {% endmacro %}
 

@@ -11,12 +11,13 @@ import pytest
 from dbt_common.exceptions import CompilationError
 
 from .rendering import Answers, Run
-from .shapes import Checkpoints, (
+from .shapes import (
     ADDED,
     EXCHANGED,
     FIRST_BATCH,
     MOVES,
     RESET,
+    Checkpoints,
     Shape,
     Shapes,
     changes_since,

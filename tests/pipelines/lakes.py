@@ -131,6 +131,27 @@ class Lake:
         """The last commit to each model's table."""
         return [self.raw.version(f"{self.project.schema}.{model}__state") for model in models]
 
+    def states_of_commits(self, model: str) -> set[int]:
+        """The batches, from 0, whose states the commits to a table are: each is a whole one, with its checkpoint."""
+        whole_states = [expected(model, batch) for batch in range(1, BATCHES + 1)]
+        shown = "_checkpoint is null" if model.startswith("dedup") else "_checkpoint is null and not _is_deleted"
+        found: list[int] = []
+        has_checkpoints = False
+        for version in range(self.raw.version(f"{self.project.schema}.{model}__state") + 1):
+            table = f"{model}__state version as of {version}"
+            checkpoints = self.raw.query(
+                f"select get_json_object(_checkpoint, '$.batch') from {self.project.schema}.{table}"
+                " where startswith(_checkpoint, '{')"
+            )
+            assert len(checkpoints) == len(set(checkpoints))
+            assert len(checkpoints) == 1 or model.startswith("dedup")
+            # the rows of a new log come first, those to be quarantined among them
+            assert checkpoints or not has_checkpoints
+            has_checkpoints = bool(checkpoints)
+            found.append(whole_states.index(self.rows(model, f"{table} where {shown}")))
+        assert found == sorted(found)
+        return set(found)
+
     def batch_tables(self) -> set[str]:
         """The models whose tables of new changes or kept events are there."""
         names = [name for _, name, _ in self.raw.query(f"show tables in {self.project.schema} like '*__batch_*'")]

@@ -269,26 +269,25 @@ def test_a_late_row_that_lookback_has_read_is_accounted_for(feeds: Feeds) -> Non
 
 
 def test_a_row_that_lands_below_the_watermark_fails_the_test_until_a_rescan(feeds: Feeds) -> None:
-    feeds.land([_change(15, "U", 1, "late", 1)], 1, WITH_ARRIVAL)
+    feeds.land([_change(15, "U", 1, "late", 1)], 1)
     late = feeds.topic.records(body("I", 3, row(3), schema="app", table="shop"))
     feeds.raw.insert(f"{SCHEMA}_raw.records", [[*late[0][:2], 0, *late[0][3:5], late[0][5]]])
-    tables = (*WITH_ARRIVAL, "shop")
-    told = feeds.build(tables=tables)
+    told = feeds.build(tables=[*WITH_ARRIVAL, "shop"])
     # two records have landed again before; rows within a lookback are read, so none is counted there
     assert told == {
         "dedup_feed__orders": "nothing new, 1 passed over",
         "dedup_feed__read_back": "nothing new",
         "dedup_feed__shop": "nothing new, 3 passed over",
     }
-    failing = feeds.failing(tables)
+    failing = feeds.failing()
     assert set(failing) == {"accounted_orders", "accounted_read_back", "accounted_shop"}
     for said in failing.values():
         assert "rows have landed at arrivals that were read for good" in said
     is_data = "get_json_object(cast(value as string), '$.headers') is not null"
     feeds.raw.query(f"delete from {SCHEMA}_raw.records where topic = 'topic' and offset = 0 and {is_data}")
-    told = feeds.build(*RESCAN, tables=tables)
+    told = feeds.build(*RESCAN)
     assert not [said for said in told.values() if "passed over" in said]
-    assert feeds.failing(tables) == {}
+    assert feeds.failing() == {}
     feeds.land([_change(110, "I", 12, "l", 16), _change(16, "U", 1, "late again", 1)], 9, ["orders"])
     told = feeds.build(tables=["orders"])
     assert told["dedup_feed__orders"] == "OK 2 new"
@@ -330,7 +329,7 @@ def test_a_change_whose_contents_conflict_is_counted_by_each_run_that_writes_it(
 def test_raw_rows_that_are_gone_fail_the_test_until_a_rescan(feeds: Feeds) -> None:
     for name in ARRIVING:
         feeds.raw.query(f"delete from {SCHEMA}_raw.{name} where header__change_seq = '{seq(30)}'")
-    failing = feeds.failing(tuple(ARRIVING))
+    failing = feeds.failing()
     assert set(failing) == {"accounted_orders", "accounted_read_back", "accounted_plain"}
     for said in failing.values():
         assert "raw rows are gone that were read" in said

@@ -123,3 +123,5 @@ def test_builds_that_are_killed_are_made_good_by_the_next(lake: ServedLake) -> N
     for name in NEW:
         assert lake.raw.query(f"select id, name from {SCHEMA}.current_feed__{name}") == [(1, "a")]
         assert lake.raw.query(f"select count(*) from {SCHEMA}.dedup_feed__{name}") == [(1,)]
+    for model in ("dedup_feed__partial", "current_feed__full", "history_again_feed__late"):
+        assert lake.states_of_commits(model) == {0, 1}, model

@@ -239,7 +239,7 @@ class Lake:
 
     def move(self) -> None:
         """All models with tables get another name, or another schema."""
-        if SEED % 2:
+        if SEED % 2 == 0:
             self._rename()
         else:
             self._move_to_another_schema()
