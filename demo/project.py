@@ -98,13 +98,8 @@ class DbtProject:
             if node.status in ("error", "fail"):
                 said.append(f"{node.node.name}: {node.message}")
         lines = [line for text in said for line in text.splitlines() if not line.lstrip().startswith("at ")]
-        return "\n".join(
-            [
-                "dbt failed, all of it is in "
-                + str(self._log.relative_to(PROJECT) if self._log.is_relative_to(PROJECT) else self._log),
-                *lines,
-            ]
-        )
+        log = self._log.relative_to(PROJECT) if self._log.is_relative_to(PROJECT) else self._log
+        return "\n".join([f"dbt failed, all of it is in {log}", *lines])
 
 
 def follow(progress: Progress, event: EventMsg) -> None:

@@ -236,9 +236,13 @@ def forget(**given: Any) -> None:
     it can be run again. Files keep what was deleted until `maintain` has removed them.
     """
     run_operation("forget", given, {name: given[name] for name in ("table", "keys", "source", "raw")})
-    for path in (given["project_dir"] / "target" / "report.html", given["project_dir"] / "logs" / "dbt.log"):
-        if path.exists():
-            click.echo(f"to know: {path} may hold values: make it anew, or delete it")
+    report, log = given["project_dir"] / "target" / "report.html", given["project_dir"] / "logs" / "dbt.log"
+    if report.exists():
+        if not given["dry_run"]:
+            report.unlink()
+        click.echo(f"{report}: deleted; `change-tables report` writes it again")
+    if log.exists():
+        click.echo(f"to know: {log} may hold values: delete it")
 
 
 @click.command("remove", short_help="Take a table out of a project, and drop what its models have made.")
