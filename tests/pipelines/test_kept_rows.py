@@ -361,13 +361,13 @@ def test_a_row_that_has_waited_for_its_days_is_passed_and_comes_in_once_it_is_wh
     assert waiting == {"passed": 2, "tracked": 1, "avro": 1, "registered": 1}
     # no run before has met them
     assert [kept.watermark(name) for name in WAITING] == [1, 1, 0, 0]
-    assert not kept.checkpoint("tracked")["watermark"][0]["is_whole"]
+    assert not kept.checkpoint("tracked")["watermark"][0]["fingerprint"]
 
     kept.raw.insert(f"{SCHEMA}_raw.passed", [[*bare(95, "I", 6, "f", None), 2]])
     kept.run(*select)
     # the before image at 90 was above all that the log had
     assert [kept.watermark(name) for name in WAITING] == [1, 1, 2, 1]
-    assert kept.checkpoint("tracked")["watermark"][0]["is_whole"]
+    assert kept.checkpoint("tracked")["watermark"][0]["fingerprint"]
     kept.raw.insert(f"{SCHEMA}_raw.passed", [[*bare(96, "I", 7, "g", None), 2]])
     kept.run(*select)
     assert kept.watermark("passed") == 2
