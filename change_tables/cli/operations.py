@@ -237,9 +237,10 @@ def forget(**given: Any) -> None:
     """
     run_operation("forget", given, {name: given[name] for name in ("table", "keys", "source", "raw")})
     report, log = given["project_dir"] / "target" / "report.html", given["project_dir"] / "logs" / "dbt.log"
-    if report.exists():
-        if not given["dry_run"]:
-            report.unlink()
+    if report.exists() and given["dry_run"]:
+        click.echo(f"{report}: to be deleted")
+    elif report.exists():
+        report.unlink()
         click.echo(f"{report}: deleted; `change-tables report` writes it again")
     if log.exists():
         click.echo(f"to know: {log} may hold values: delete it")

@@ -8,7 +8,7 @@
 {% macro mapped_put_together_steps(specs, bound) -%}
 {%- set needed_by = [] -%}
 {%- for spec in specs -%}
-    {%- set only = change_tables.part_of_format(spec, 'mapping').only or 'true' -%}
+    {%- set only = change_tables.part_of_format(spec, 'mapping').only -%}
     {%- do needed_by.append('if(coalesce(' ~ only ~ ', true), ' ~ change_tables.text_literal(spec.table_name) ~ ', null)') -%}
 {%- endfor -%}
 {{ change_tables.mapped_landed_steps(specs[0], bound, change_tables.part_of_format(specs[0], 'mapping')) }},

@@ -11,9 +11,12 @@ from click.testing import CliRunner
 from change_tables.cli.operations import forget
 
 
-@pytest.mark.parametrize("options", [(), ("--dry-run",)])
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [((), "deleted; `change-tables report` writes it again"), (("--dry-run",), "to be deleted")],
+)
 def test_forget_deletes_the_report_which_can_show_values_and_names_the_log(
-    tmp_path: Path, options: tuple[str, ...]
+    tmp_path: Path, options: tuple[str, ...], said: str
 ) -> None:
     report, log = tmp_path / "target/report.html", tmp_path / "logs/dbt.log"
     for path in (report, log):
@@ -25,7 +28,7 @@ def test_forget_deletes_the_report_which_can_show_values_and_names_the_log(
         )
     assert (found.exit_code, run.call_count) == (0, 1), found.output
     assert found.output.splitlines() == [
-        f"{report}: deleted; `change-tables report` writes it again",
+        f"{report}: {said}",
         f"to know: {log} may hold values: delete it",
     ]
     assert report.exists() == bool(options)
