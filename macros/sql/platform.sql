@@ -100,20 +100,17 @@
 {%- endmacro %}
 
 
-{#-
-    What a view shows of itself, with its properties as `name=text`: by dbt's listing of the schema, or where that has none, by a statement.
-
-    known   what the run knows of views
--#}
-{% macro shown_of_view(view, known) %}
-    {% do return(adapter.dispatch('shown_of_view', 'change_tables')(view, known)) %}
+{#- What a view shows of itself, with its properties as `name=text`: by dbt's listing of the schema, or where that has none, by a statement. -#}
+{% macro shown_of_view(view) %}
+    {% do return(adapter.dispatch('shown_of_view', 'change_tables')(view) if view else '') %}
 {% endmacro %}
 
-{% macro default__shown_of_view(view, known) %}
+{% macro default__shown_of_view(view) %}
     {% do return(view.information or '') %}
 {% endmacro %}
 
-{% macro databricks__shown_of_view(view, known) %}
+{% macro databricks__shown_of_view(view) %}
+    {% set known = change_tables.known_in_run('views') %}
     {% if view.is_view and view | string not in known %}
         {% do known.setdefault(view | string, run_query('show tblproperties ' ~ view).rows | map('join', '=') | join('\n')) %}
     {% endif %}
@@ -122,18 +119,18 @@
 
 
 {#- Lets the models after this one know what a view shows by now. Returns the relation that dbt's cache has of it. -#}
-{% macro remember_view(view, text, known) %}
-    {% set found = adapter.dispatch('relation_of_view', 'change_tables')(view, text, known) %}
+{% macro remember_view(view, text) %}
+    {% set found = adapter.dispatch('relation_of_view', 'change_tables')(view, text) %}
     {% do adapter.cache_dropped(view) %}
     {% do adapter.cache_added(found) %}
     {% do return(found) %}
 {% endmacro %}
 
-{% macro default__relation_of_view(view, text, known) %}
+{% macro default__relation_of_view(view, text) %}
     {% do return(view.incorporate(type='view', information=text)) %}
 {% endmacro %}
 
-{% macro databricks__relation_of_view(view, text, known) %}
-    {% do known.update({view | string: text}) %}
+{% macro databricks__relation_of_view(view, text) %}
+    {% do change_tables.known_in_run('views').update({view | string: text}) %}
     {% do return(view.incorporate(type='view')) %}
 {% endmacro %}
