@@ -36,19 +36,10 @@ resets as (
     of `resets` after an event and not after the next.
 -#}
 {% macro ended_event_steps(spec, run) -%}
-{%- set of_reset = {
-    '_change_op': "'truncate'",
-    '_change_seq': "_ct_reset['_change_seq']",
-    '_changed_at': "_ct_reset['_changed_at']",
-    '_transaction_id': "_ct_reset['_transaction_id']",
-    '_change_id': "_ct_reset['_change_id']",
-    '_precedence': change_tables.precedence_of('truncate'),
-    '_is_deleted': 'true',
-    '_ct_enters': 'false',
-    '_schema_version': run.schema_version,
-    '_ct_is_base': 'false',
-    '_has_row': 'false',
-} -%}
+{%- set of_reset = dict(
+    change_tables.end_of_key(run), _change_op="'truncate'", _change_seq="_ct_reset['_change_seq']", _changed_at="_ct_reset['_changed_at']",
+    _transaction_id="_ct_reset['_transaction_id']", _change_id="_ct_reset['_change_id']"
+) -%}
 spans as (
 
     select

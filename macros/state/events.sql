@@ -26,6 +26,15 @@
 {% endmacro %}
 
 
+{#- What the end of a key has of these that no change of its own brings, as SQL. -#}
+{% macro end_of_key(run) %}
+    {% do return({
+        '_precedence': change_tables.precedence_of('truncate'), '_is_deleted': 'true', '_ct_enters': 'false', '_schema_version': run.schema_version,
+        '_ct_is_base': 'false', '_has_row': 'false',
+    }) %}
+{% endmacro %}
+
+
 {% macro _columns_of_version() %}
     {% do return({'_valid_from': 'timestamp', '_valid_from_seq': 'string', '_latest_at': 'timestamp'}) %}
 {% endmacro %}
@@ -96,4 +105,24 @@
     {%- if run.checkpoint.batch %}
         and _batch_id <= '{{ run.checkpoint.batch }}'
     {%- endif -%}
+{%- endmacro %}
+
+
+{#-
+    What comes first when several changes of one key have the same sequence: the later in this list wins. A departure is
+    what a key move leaves at the key before.
+-#}
+{% macro _precedences() %}
+    {% do return(['truncate', 'snapshot', 'departure', 'insert', 'update', 'upsert', 'delete']) %}
+{% endmacro %}
+
+
+{% macro precedence_of(change_op) -%}
+    {{- change_tables._precedences().index(change_op) + 1 -}}
+{%- endmacro %}
+
+
+{#- That of a change. -#}
+{% macro precedence_of_row() -%}
+    array_position({{ change_tables.names_array(change_tables._precedences()) }}, _change_op)
 {%- endmacro %}

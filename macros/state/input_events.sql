@@ -199,11 +199,7 @@ input_events as (
 -#}
 {% macro replayed_event_steps(spec, run, log, state) -%}
 {%- set follows_moves = run.moves and spec.images == 'partial' -%}
-{%- set of_end = {
-    '_change_op': "'delete'", '_change_seq': "''", '_change_id': "''", '_precedence': change_tables.precedence_of('truncate'),
-    '_is_deleted': 'true', '_ct_enters': 'false', '_schema_version': run.schema_version, '_ct_is_base': 'false',
-    '_has_row': 'false',
-} -%}
+{%- set of_end = dict(change_tables.end_of_key(run), _change_op="'delete'", _change_seq="''", _change_id="''") -%}
 first_keys as (
 
     select distinct {{ change_tables.key_hash(spec.key) }} as _ct_key
