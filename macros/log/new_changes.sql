@@ -278,9 +278,9 @@ where _ct_is_change
     record of the same change stops the reduction.
 -#}
 {% macro refuse_other_records(spec, log, new_changes, reduced, run) %}
-    {% set natural = change_tables.natural_arrival(spec) %}
+    {% set natural = change_tables.arrival_of_records(spec) %}
     {% set reads_on = run.kind == 'since' and spec.arrival == 'auto' and spec.lookback == 0 %}
-    {% if natural and change_tables.names_records(spec, natural) and not reads_on %}
+    {% if natural and not reads_on %}
         {% set rows = run_query(
             "select source._raw_id from (select * from " ~ new_changes ~ " where _ct_is_change) as source inner join " ~ log ~ " as target"
             ~ " on source._raw_id = target._raw_id and target._checkpoint is null where not startswith(source._change_id, 'snapshot:')"

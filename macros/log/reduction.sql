@@ -138,7 +138,7 @@ weighed_deliveries as (
         {#- what has landed has the columns that the log lacks #}
         case when _ct_differs and _ct_is_delivery and not _ct_is_logged then {{ change_tables._content_hash(spec, false) }} end as _ct_landed_hash,
         {%- endif %}
-        {%- if with_log and change_tables._records_of(spec) %}
+        {%- if with_log and change_tables.arrival_of_records(spec) %}
         {#- which columns a message has can depend on metadata that land later #}
         {%- set record = change_tables._columns_as_logged(spec, spec.columns) if has_versions else spec.columns %}
         case when _ct_differs and {{ is_compared }} then case when _change_op <> 'delete' then {{ change_tables.hash_of(record) }} end end as _ct_record_hash,
@@ -397,7 +397,7 @@ and not (_ct_logged['_schema_version'] < {{ spec.added.values() | max }} and _pr
 
 
 {#- The arrival by whose positions each record has one of its own; none where there is none such. -#}
-{% macro _records_of(spec) %}
+{% macro arrival_of_records(spec) %}
     {% set natural = change_tables.natural_arrival(spec) %}
     {% do return(natural if natural and change_tables.names_records(spec, natural) else none) %}
 {% endmacro %}
@@ -405,7 +405,7 @@ and not (_ct_logged['_schema_version'] < {{ spec.added.values() | max }} and _pr
 
 {#- A value, unless the log holds another record of a position that names one: then the run stops. -#}
 {% macro _unless_other_record(spec, value) -%}
-    {%- set arrival = change_tables._records_of(spec) -%}
+    {%- set arrival = change_tables.arrival_of_records(spec) -%}
     {%- do return(value) if not arrival -%}
     {%- set before, after = change_tables.used_again(spec, "another record has landed than the log holds", (arrival.group + arrival.columns) | join(', ')) -%}
     {%- set of_record = '(partition by _change_seq, _ct_identity, _raw_id)' -%}
