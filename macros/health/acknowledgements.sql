@@ -40,10 +40,16 @@
 (
         select id as _ct_acknowledged_id, code as _ct_acknowledged_code, min(acknowledged_at) as acknowledged_at
         from {{ table }}
-        where source_name = {{ change_tables.text_literal(spec.source_name) }} and table_name = {{ change_tables.text_literal(spec.table_name) }}
+        where {{ change_tables.is_of_entry(spec) }}
         group by id, code
     )
     {%- endif -%}
+{%- endmacro %}
+
+
+{#- Whether a row of a table that has rows of many entries is of this one. `of`: the alias of the row, with the dot. -#}
+{% macro is_of_entry(spec, of='') -%}
+    {{ of }}source_name = {{ change_tables.text_literal(spec.source_name) }} and {{ of }}table_name = {{ change_tables.text_literal(spec.table_name) }}
 {%- endmacro %}
 
 

@@ -10,7 +10,7 @@
 {%- endif -%}
 {%- set spec = change_tables.spec_of_data_test('deduplicated_changes') -%}
 {%- set state = change_tables.table_of_data_test(log) -%}
-{%- set checkpoint = (change_tables.read_checkpoints([log], from_tables=true) | first).checkpoint or {} -%}
+{%- set checkpoint = change_tables.checkpoint_of_table(log) or {} -%}
 {%- set arrival = change_tables.arrival_of(spec) -%}
 {%- set counted = checkpoint.watermark_rows if checkpoint and checkpoint.arrival == change_tables.arrival_in_checkpoint(arrival) else none -%}
 {%- set condition = change_tables.is_below_watermark(arrival, checkpoint.watermark, checkpoint.lookback) if arrival else 'true' -%}

@@ -80,6 +80,12 @@
 {% endmacro %}
 
 
+{#- The latest checkpoint that the table of a model has, whatever is cached of it; none where it has none. -#}
+{% macro checkpoint_of_table(relation) %}
+    {% do return((change_tables.read_checkpoints([relation], from_tables=true) | first).checkpoint) %}
+{% endmacro %}
+
+
 {% macro _refuse_other_storage(state, version) %}
     {% do change_tables.refuse_model(
         state ~ " has storage version " ~ (version or 'none') ~ ", and this version of the package reads storage version " ~ change_tables.storage_version() ~ " alone: "

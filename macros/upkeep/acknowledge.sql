@@ -47,8 +47,6 @@ where troubles.shown_id in ({{ change_tables.text_literals(only) }})
             acknowledgements, change_tables.columns_of_acknowledgements(), 'one row a raw row or change and code that nothing is to be done about'
         ) %}
     {% endif %}
-    {% set known = 'target.source_name = ' ~ change_tables.text_literal(log.spec.source_name) ~ ' and target.table_name = ' ~ change_tables.text_literal(log.spec.table_name)
-        ~ ' and target.code = source.code and target.id = source.id' %}
     {% set new_row = {
         'source_name': change_tables.text_literal(log.spec.source_name), 'table_name': change_tables.text_literal(log.spec.table_name), 'code': 'source.code',
         'id': 'source.id', 'note': change_tables.text_literal(note), 'acknowledged_at': 'current_timestamp()', 'acknowledged_by': 'current_user()',
@@ -56,7 +54,7 @@ where troubles.shown_id in ({{ change_tables.text_literals(only) }})
     {% set merge %}
 merge into {{ acknowledgements }} as target
 using (select id, code from ({{ found }}) where code = {{ change_tables.text_literal(code) }}) as source
-    on {{ known }}
+    on {{ change_tables.is_of_entry(log.spec, 'target.') }} and target.code = source.code and target.id = source.id
 {{ 'when matched then delete' if withdraw else 'when not matched then insert (' ~ new_row | join(', ') ~ ') values (' ~ new_row.values() | join(', ') ~ ')' }}
     {%- endset %}
     {% do change_tables.send_or_say(merge, taken[0]['all_rows'] ~ ' rows or changes', dry_run) %}

@@ -20,7 +20,7 @@
     {% set logs = [] %}
     {% for found in change_tables.logs_of_entry('forget', source, table) %}
         {% do logs.append(dict(
-            found, checkpoint=(change_tables.read_checkpoints([found.relation], from_tables=true) | first).checkpoint, models=change_tables.models_over_log('forget', found.node)
+            found, checkpoint=change_tables.checkpoint_of_table(found.relation), models=change_tables.models_over_log('forget', found.node)
         )) %}
     {% endfor %}
     {% set spec = logs[0].spec %}
@@ -76,7 +76,7 @@
     {% endfor %}
     {% do change_tables._forget_in_quarantine(log, held) %}
     {% do change_tables._forget_in_log(log, held) if log.checkpoint %}
-    {% set now = (change_tables.read_checkpoints([log.relation], from_tables=true) | first).checkpoint or {} %}
+    {% set now = change_tables.checkpoint_of_table(log.relation) or {} %}
     {% for found in log.models if found.node.config.materialized == 'change_state' %}
         {% do change_tables._forget_in_state(found, dict(held, held_changes=now.held_changes or 0)) %}
     {% endfor %}
@@ -293,10 +293,23 @@ select {{ columns }}
 {%- endmacro %}
 
 
-{#- Sends a statement that deletes so many rows, or says it; nothing where there are none. -#}
-{% macro _delete_forgotten(statement, table, rows, dry_run) %}
-    {% do change_tables.send_or_say(statement, rows ~ ' rows of ' ~ table, dry_run) if rows > 0 %}
-    {% do print(table ~ ': ' ~ rows ~ ' rows' ~ (' would be' if dry_run) ~ ' deleted') %}
+{#-
+    Deletes the rows of a table that a source names, or says what would be sent. Returns how many there are.
+
+    source   a query
+    on       which row of `target` it names
+-#}
+{% macro _delete_named(table, source, on, held) %}
+    {% set rows = run_query('select count(*) as number from ' ~ table ~ ' as target left semi join ' ~ source ~ ' as source on ' ~ on).rows[0][0] | int %}
+    {% set statement = 'merge into ' ~ table ~ ' as target\nusing ' ~ source ~ ' as source\n    on ' ~ on ~ '\nwhen matched then delete' %}
+    {% do change_tables.send_or_say(statement, rows ~ ' rows of ' ~ table, held.dry_run) if rows > 0 %}
+    {% do change_tables._say_deleted(table, rows, held) %}
+    {% do return(rows) %}
+{% endmacro %}
+
+
+{% macro _say_deleted(table, rows, held) %}
+    {% do print(table ~ ': ' ~ rows ~ ' rows' ~ (' would be' if held.dry_run) ~ ' deleted') %}
 {% endmacro %}
 
 
@@ -309,12 +322,8 @@ select {{ columns }}
     {% set state = change_tables.state_relation(log.relation) %}
     {% do ids.append(change_tables._rows_of_forgotten(held, state, 'held._change_id', moves=true)) if load_cached_relation(state) is not none %}
     {% do return('') if not ids %}
-    {% set of_entry = 'target.source_name = ' ~ change_tables.text_literal(held.spec.source_name) ~ ' and target.table_name = ' ~ change_tables.text_literal(held.spec.table_name) %}
     {% set source = '(select distinct id from (' ~ ids | join('\nunion all\n') ~ '))' %}
-    {% set rows = run_query('select count(*) as number from ' ~ table ~ ' as target left semi join ' ~ source ~ ' as source on target.id = source.id where ' ~ of_entry).rows[0][0] | int %}
-    {% do change_tables._delete_forgotten(
-        'merge into ' ~ table ~ ' as target\nusing ' ~ source ~ ' as source\n    on target.id = source.id and ' ~ of_entry ~ '\nwhen matched then delete', table, rows, held.dry_run
-    ) %}
+    {% do change_tables._delete_named(table, source, 'target.id = source.id and ' ~ change_tables.is_of_entry(held.spec, 'target.'), held) %}
 {% endmacro %}
 
 
@@ -324,10 +333,7 @@ select {{ columns }}
     {% do return('') if load_cached_relation(table) is none or load_cached_relation(change_tables.state_relation(log.relation)) is none %}
     {% set source = '(' ~ change_tables._rows_of_forgotten(held, change_tables.state_relation(log.relation), 'distinct try_cast(held._change_id as bigint) as record_id', moves=true) ~ ')' %}
     {% set on = 'target.class_name = ' ~ change_tables.text_literal(held.spec.settings.table_name) ~ ' and array_contains(target.record_ids, source.record_id)' %}
-    {% set rows = run_query('select count(*) as number from ' ~ table ~ ' as target left semi join ' ~ source ~ ' as source on ' ~ on).rows[0][0] | int %}
-    {% do change_tables._delete_forgotten(
-        'merge into ' ~ table ~ ' as target\nusing ' ~ source ~ ' as source\n    on ' ~ on ~ '\nwhen matched then delete', table, rows, held.dry_run
-    ) %}
+    {% do change_tables._delete_named(table, source, on, held) %}
 {% endmacro %}
 
 
@@ -335,11 +341,7 @@ select {{ columns }}
 {% macro _forget_in_quarantine(log, held) %}
     {% set table = change_tables.quarantine_relation(log.relation) %}
     {% do return('') if load_cached_relation(table) is none %}
-    {% set source = change_tables._quarantined_of_forgotten(log, held) %}
-    {% set rows = run_query('select count(*) as number from ' ~ source).rows[0][0] | int %}
-    {% do change_tables._delete_forgotten(
-        'merge into ' ~ table ~ ' as target\nusing ' ~ source ~ ' as source\n    on target._row_id = source._row_id\nwhen matched then delete', table, rows, held.dry_run
-    ) %}
+    {% set rows = change_tables._delete_named(table, change_tables._quarantined_of_forgotten(log, held), 'target._row_id = source._row_id', held) %}
     {% set left = run_query('select count(*) as number from ' ~ table).rows[0][0] | int - (rows if held.dry_run else 0) %}
     {% do print(table ~ ': ' ~ left ~ ' other rows are left; look at those whose key cannot be read') if left > 0 %}
 {% endmacro %}
@@ -407,7 +409,7 @@ select {{ columns }}
         ), '', false) %}
         {% do change_tables.set_properties_of_view(log.relation, change_tables.checkpoint_as_properties(after, 1, none)) if load_cached_relation(log.relation) is not none %}
     {% endif %}
-    {% do print(table ~ ': ' ~ rows ~ ' rows' ~ (' would be' if held.dry_run) ~ ' deleted') %}
+    {% do change_tables._say_deleted(table, rows, held) %}
 {% endmacro %}
 
 
@@ -418,7 +420,7 @@ select {{ columns }}
 {% macro _forget_in_state(found, held) %}
     {% set table = change_tables.state_relation(found.relation, found.node) %}
     {% do return('') if load_cached_relation(table) is none %}
-    {% set checkpoint = (change_tables.read_checkpoints([found.relation], from_tables=true) | first).checkpoint %}
+    {% set checkpoint = change_tables.checkpoint_of_table(found.relation) %}
     {% do return('') if checkpoint is none %}
     {% set is_history = change_tables.maker_of(found.node) == 'history' %}
     {% set seq = '_valid_from_seq' if is_history else '_change_seq' %}
@@ -434,7 +436,7 @@ select {{ columns }}
         {% set left = run_query('select count(*) as number from ' ~ table).rows[0][0] | int - 1 %}
         {% do change_tables.set_properties_of_view(found.relation, change_tables.checkpoint_as_properties(after, 1, left)) if load_cached_relation(found.relation) is not none %}
     {% endif %}
-    {% do print(table ~ ': ' ~ rows ~ ' rows' ~ (' would be' if held.dry_run) ~ ' deleted') %}
+    {% do change_tables._say_deleted(table, rows, held) %}
 {% endmacro %}
 
 

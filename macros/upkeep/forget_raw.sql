@@ -20,7 +20,7 @@
         {% do print(spec.relation ~ ': left alone: ' ~ reason ~ '. No run takes in what it has of these keys') %}
         {% do return('') %}
     {% endif %}
-    {% set log = dict(logs[0], checkpoint=(change_tables.read_checkpoints([logs[0].relation], from_tables=true) | first).checkpoint) %}
+    {% set log = dict(logs[0], checkpoint=change_tables.checkpoint_of_table(logs[0].relation)) %}
     {% set arrival = change_tables.arrival_of(spec) %}
     {% set counted = change_tables.is_below_watermark(arrival, log.checkpoint.watermark, log.checkpoint.lookback) if arrival else 'true' %}
     {% set on = change_tables._is_landed_of(held, change_tables.part_of_format(spec, 'landed_key'), change_tables.part_of_format(spec, 'landed_sequence')) %}
@@ -38,7 +38,7 @@
     {% if row['all_rows'] | int > 0 %}
         {% do change_tables.set_properties_of_view(log.relation, {'change_tables.purged': row['counted_rows'] | int}) if log.checkpoint and not held.dry_run %}
         {% do change_tables._delete_landed(spec.relation, held, on, row['all_rows'] | int) %}
-        {% set now = (change_tables.read_checkpoints([log.relation], from_tables=true) | first).checkpoint %}
+        {% set now = change_tables.checkpoint_of_table(log.relation) %}
         {% do change_tables.take_off(dict(log, checkpoint=now), row['counted_rows'] | int) if now and row['counted_rows'] | int > 0 and not held.dry_run %}
     {% endif %}
     {% do print(spec.relation ~ ': ' ~ row['all_rows'] ~ ' rows' ~ (' would be' if held.dry_run) ~ ' deleted') %}

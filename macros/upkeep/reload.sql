@@ -19,7 +19,7 @@
     {% set load = change_tables.relation_of_node(change_tables.find_source(spec.source_name, spec.snapshot)) %}
     {% do change_tables.refuse_command('reload', 'the load ' ~ load ~ ' is not there') if load_relation(load) is none %}
     {% for log in found %}
-        {% set checkpoint = (change_tables.read_checkpoints([log.relation], from_tables=true) | first).checkpoint or {} %}
+        {% set checkpoint = change_tables.checkpoint_of_table(log.relation) or {} %}
         {% if checkpoint.snapshot_seq is string and spec.snapshot_seq <= checkpoint.snapshot_seq %}
             {% set behind = change_tables._models_behind(log.node, checkpoint) if spec.snapshot_seq == checkpoint.snapshot_seq %}
             {% if behind %}

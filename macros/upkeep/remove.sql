@@ -69,9 +69,6 @@
 {% macro _forget_acknowledgements(spec, dry_run) %}
     {% set table = change_tables.acknowledgements() %}
     {% if load_cached_relation(table) is not none %}
-        {% do change_tables.send_or_say(
-            'delete from ' ~ table ~ ' where source_name = ' ~ change_tables.text_literal(spec.source_name) ~ ' and table_name = '
-            ~ change_tables.text_literal(spec.table_name), 'what was acknowledged of it', dry_run
-        ) %}
+        {% do change_tables.send_or_say('delete from ' ~ table ~ ' where ' ~ change_tables.is_of_entry(spec), 'what was acknowledged of it', dry_run) %}
     {% endif %}
 {% endmacro %}
