@@ -154,7 +154,6 @@
 {% endmacro %}
 
 
-{#- What the models must know of this format: see `format_of`. -#}
 {% macro debezium_format() %}
     {% do return(dict(change_tables.mapped_parts(), **{
         'mapping': change_tables.debezium_mapping,

@@ -35,7 +35,6 @@
 {% endmacro %}
 
 
-{#- What the models must know of this format: see `format_of`. -#}
 {% macro dms_format() %}
     {% do return(dict(change_tables.mapped_parts(), **{
         'mapping': change_tables.dms_mapping,

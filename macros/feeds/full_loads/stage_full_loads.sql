@@ -471,7 +471,6 @@ from wanted_loads
 {% endmacro %}
 
 
-{#- What the models must know of this format: see `format_of`. -#}
 {% macro full_loads_format() %}
     {% do return({
         'stage': change_tables.stage_full_loads,

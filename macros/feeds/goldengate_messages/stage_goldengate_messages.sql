@@ -70,7 +70,6 @@
 {% endmacro %}
 
 
-{#- What the models must know of this format: see `format_of`. -#}
 {% macro goldengate_messages_format() %}
     {% do return(dict(change_tables.mapped_parts(), **{
         'mapping': change_tables.goldengate_messages_mapping,

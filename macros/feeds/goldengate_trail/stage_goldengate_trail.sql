@@ -74,7 +74,6 @@ judged as (
 {%- endmacro %}
 
 
-{#- What can be wrong in entries of this format alone. -#}
 {% macro goldengate_trail_mistakes(node, given) %}
     {% set found = [] %}
     {% do found.append("`table_name` must be the table's name as the trail has it, got ''") if given.table_name == '' %}
@@ -226,7 +225,6 @@ where _ct_last_start is not null and (_ct_last_end is null or _ct_last_end < _ct
 {%- endmacro %}
 
 
-{#- What the models must know of this format: see `format_of`. -#}
 {% macro goldengate_trail_format() %}
     {% do return({
         'stage': change_tables.stage_goldengate_trail,

@@ -316,7 +316,6 @@ answered as (
 {%- endmacro %}
 
 
-{#- What can be wrong in entries of this format alone. -#}
 {% macro idm_event_log_mistakes(node, given) %}
     {% set found = [] %}
     {% for name in ['table_name', 'schema_name', 'driver_user'] if given.get(name) == '' %}
@@ -548,9 +547,8 @@ unclaimed as (
 
 
 {#-
-    What the models must know of this format: see `format_of`. It has no natural arrival: record_ids are drawn before their
-    transactions commit. Where events can be of the future, sequences begin with their time. A query-back event reads the replica
-    once: its values do not change later.
+    It has no natural arrival: record_ids are drawn before their transactions commit. Where events can be of the future, sequences begin with
+    their time. A query-back event reads the replica once: its values do not change later.
 -#}
 {% macro idm_event_log_format() %}
     {% do return({

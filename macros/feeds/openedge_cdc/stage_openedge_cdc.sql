@@ -260,7 +260,6 @@ judged_tracking_rows as (
 {% endmacro %}
 
 
-{#- What can be wrong in entries of this format alone. -#}
 {% macro openedge_cdc_mistakes(node, given) %}
     {% set found = [] %}
     {% set level = given.get('policy_level', 2) %}
@@ -449,8 +448,8 @@ unclaimed as (
 
 
 {#-
-    What the models must know of this format: see `format_of`. It has no natural arrival: rows of neither table have a position. A
-    change is more complete the more change rows it was read from, and with its tracking row.
+    It has no natural arrival: rows of neither table have a position. A change is more complete the more change rows it was read from, and with
+    its tracking row.
 -#}
 {% macro openedge_cdc_format() %}
     {% do return({

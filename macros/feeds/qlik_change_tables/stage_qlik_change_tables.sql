@@ -236,7 +236,6 @@ judged as (
 {%- endmacro %}
 
 
-{#- What can be wrong in entries of this format alone. -#}
 {% macro qlik_change_tables_mistakes(node, given) %}
     {% set found = [] %}
     {% for name in ['change_seq', 'change_oper'] if 'headers' in given and name not in given.headers %}
@@ -350,9 +349,7 @@ judged as (
 {% endmacro %}
 
 
-{#-
-    What the models must know of this format: see `format_of`. It has no natural arrival: rows of a change table have no position.
--#}
+{#- It has no natural arrival: rows of a change table have no position. -#}
 {% macro qlik_change_tables_format() %}
     {% do return({
         'stage': change_tables.stage_qlik_change_tables,
