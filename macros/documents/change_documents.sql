@@ -83,7 +83,7 @@ from document_rows
 union all
 select
     {{ change_tables.text_literal(tojson(checkpoint)) }} as _checkpoint,
-    {% for name in columns %}null as {{ name }}{{ ', ' if not loop.last }}{% endfor %}
+    {{ change_tables.each(columns, 'null as {name}') | join(', ') }}
 {%- endmacro %}
 
 

@@ -81,9 +81,7 @@ staged as (
 
     select
         * except ({{ change_tables.column_list(emptied + ['_status', '_status_reason', '_raw_row'] + blocks) }}),
-        {%- for name in emptied %}
-        if(_ct_is_forgotten, null, {{ change_tables.quoted(name) }}) as {{ change_tables.quoted(name) }},
-        {%- endfor %}
+        {{ change_tables.each(emptied, 'if(_ct_is_forgotten, null, {name}) as {name},') | join('\n        ') }}
         {%- if blocks %}
         _ct_blocks_watermark and not _ct_is_forgotten as _ct_blocks_watermark,
         {%- endif %}

@@ -19,9 +19,7 @@
 with {{ change_tables.staging_steps(spec) }}
 
 select
-{%- for name in change_tables.staged_columns(spec) %}
-    {{ change_tables.quoted(name) }}{{ ',' if not loop.last }}
-{%- endfor %}
+    {{ change_tables.each(change_tables.staged_columns(spec), '{name}') | join(',\n    ') }}
 from staged
     {%- endset -%}
 {{ change_tables.rows_over_raw(rows, change_tables.columns_of_table(spec, change_tables.staged_columns(spec))) }}

@@ -45,9 +45,7 @@ when matched and source._checkpoint is not null then update set
 when matched and source._ct_retracts_logged then delete
 {%- endif %}
 when matched then update set
-    {%- for name in columns %}
-    {{ change_tables.quoted(name) }} = source.{{ change_tables.quoted(name) }}{{ ',' if not loop.last }}
-    {%- endfor %}
+    {{ change_tables.each(columns, '{name} = source.{name}') | join(',\n    ') }}
 when not matched then insert (_checkpoint, {{ change_tables.column_list(columns) }})
     values ({{ change_tables.checkpoint_of_new_row() }}, {{ change_tables.column_list(columns, 'source') }})
 {%- endmacro %}
@@ -64,7 +62,7 @@ where _ct_is_change
 union all
 select
     {{ change_tables.text_literal(tojson(checkpoint)) }} as _checkpoint,
-    {{ 'false as _ct_retracts_logged, ' if retracts }}{% for name in columns %}null as {{ change_tables.quoted(name) }}{{ ', ' if not loop.last }}{% endfor %}
+    {{ 'false as _ct_retracts_logged, ' if retracts }}{{ change_tables.each(columns, 'null as {name}') | join(', ') }}
 {%- endmacro %}
 
 

@@ -251,9 +251,7 @@ where _ct_is_change
         from transactions
         inner join (select {{ transaction }}, _change_seq from {{ log }} where _checkpoint is null) as logged
             on transactions._ct_group = logged._ct_group
-            {%- for name in names %}
-            and transactions.{{ name }} = logged.{{ name }}
-            {%- endfor %}
+            and {{ change_tables.each(names, 'transactions.{name} = logged.{name}') | join('\n            and ') }}
             and logged._change_seq < transactions._ct_first_seq
 
     )
@@ -266,9 +264,7 @@ where _ct_is_change
     from {{ new_changes }} as batch
     left join repeated
         on {{ commits.group }} = repeated._ct_group
-        {%- for column in commits.name %}
-        and batch.{{ column }} = repeated._ct_name_{{ loop.index }}
-        {%- endfor %}
+        and {{ change_tables.each(commits.name, 'batch.{name} = repeated._ct_name_{number}') | join('\n        and ') }}
 {% endmacro %}
 
 

@@ -186,6 +186,7 @@ group by _ct_quarantine_id
 
 {#- Writes what a run has found of rows in quarantine, where the log is still what this run looked at. -#}
 {% macro merge_into_quarantine(state, quarantine, batch, run) -%}
+{%- set columns = change_tables.quarantine_columns() -%}
 merge into {{ quarantine }} as target
 using (
     select *
@@ -196,11 +197,9 @@ using (
 ) as source
     on source.{{ change_tables.row_id_column() }} = target.{{ change_tables.row_id_column() }}
 when matched then update set
-    {%- for name in change_tables.quarantine_columns() %}
-    {{ name }} = source.{{ name }}{{ ',' if not loop.last }}
-    {%- endfor %}
-when not matched then insert ({{ change_tables.quarantine_columns() | join(', ') }})
-    values (source.{{ change_tables.quarantine_columns() | join(', source.') }})
+    {{ change_tables.each(columns, '{name} = source.{name}') | join(',\n    ') }}
+when not matched then insert ({{ change_tables.column_list(columns) }})
+    values ({{ change_tables.column_list(columns, 'source') }})
 {%- endmacro %}
 
 

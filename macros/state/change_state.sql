@@ -251,9 +251,7 @@ when
     >= struct(target._change_seq, target._precedence, target._change_id)
     {%- endif %}
     then update set
-    {%- for name in columns %}
-    {{ change_tables.quoted(name) }} = source.{{ change_tables.quoted(name) }}{{ ',' if not loop.last }}
-    {%- endfor %}
+    {{ change_tables.each(columns, '{name} = source.{name}') | join(',\n    ') }}
 when not matched then insert (_checkpoint, {{ change_tables.column_list(columns) }})
     values ({{ change_tables.checkpoint_of_new_row() }}, {{ change_tables.column_list(columns, 'source') }})
 {%- endmacro %}

@@ -46,7 +46,7 @@
 -#}
 {% macro event_steps(spec, run, log, prefix='') -%}
 {%- set made = {
-    '_precedence': change_tables.precedence_of_row(), '_is_deleted': "_change_op = 'delete'", '_ct_is_base': 'false',
+    '_precedence': 'array_position(' ~ change_tables.names_array(change_tables._precedences()) ~ ', _change_op)', '_is_deleted': "_change_op = 'delete'", '_ct_is_base': 'false',
     '_has_row': 'false',
 } -%}
 {%- if run.moves -%}
@@ -119,10 +119,4 @@
 
 {% macro precedence_of(change_op) -%}
     {{- change_tables._precedences().index(change_op) + 1 -}}
-{%- endmacro %}
-
-
-{#- That of a change. -#}
-{% macro precedence_of_row() -%}
-    array_position({{ change_tables.names_array(change_tables._precedences()) }}, _change_op)
 {%- endmacro %}

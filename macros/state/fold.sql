@@ -119,9 +119,7 @@ started_events as (
     select
         *,
         {%- if run.moves %}
-        {%- for name in spec.key %}
-        if(_ct_lineage is null, {{ change_tables.quoted(name) }}, null) as _ct_unmoved_{{ loop.index }},
-        {%- endfor %}
+        {{ change_tables.each(spec.key, 'if(_ct_lineage is null, {name}, null) as _ct_unmoved_{number},') | join('\n        ') }}
         {%- endif %}
         not _is_deleted
         {%- if spec.orphans != 'insert' %}
@@ -194,9 +192,7 @@ overlaid_events as (
         ) as {{ change_tables.quoted(name) }},
         {%- endif %}
         {%- endfor %}
-        {%- for name in change_tables.event_columns(spec, run) if name != '_is_deleted' %}
-        {{ name }},
-        {%- endfor %}
+        {{ change_tables.each(change_tables.event_columns(spec, run) | reject('equalto', '_is_deleted'), '{name},') | join('\n        ') }}
         not _ct_lives as _is_deleted,
         _ct_has_lived
     from decided_events
@@ -228,8 +224,5 @@ overlaid_events as (
 -#}
 {% macro _same_row(spec, run) -%}
     {%- do return(change_tables.column_list(spec.key)) if not run.moves -%}
-        _ct_lineage
-        {%- for name in spec.key -%}
-            , _ct_unmoved_{{ loop.index }}
-        {%- endfor -%}
+    {{- (['_ct_lineage'] + change_tables.each(spec.key, '_ct_unmoved_{number}')) | join(', ') -}}
 {%- endmacro %}

@@ -394,7 +394,7 @@ select {{ columns }}
     {% set rows = run_query('select count(*) as number from (' ~ change_tables._rows_of_forgotten(held, table, 'held._change_id', moves=true) ~ ')').rows[0][0] | int %}
     {% set after = dict(checkpoint, held_changes=checkpoint.held_changes - rows, forgets=true) %}
     {% if load_cached_relation(quarantine) is not none %}
-        {% set open = {'rejected': 0, 'waiting': 0, 'waiting_since': none} %}
+        {% set open = change_tables.nothing_quarantined() %}
         {% for row in run_query('select _status, sum(_equal_rows) as number, min(_batch_id) as since from ' ~ quarantine ~ ' where _healed_at is null group by _status').rows %}
             {% do open.update({row['_status']: row['number'] | int}) %}
             {% do open.update({'waiting_since': row['since']}) if row['_status'] == 'waiting' %}
