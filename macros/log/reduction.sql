@@ -25,9 +25,16 @@
     with_log   whether logged changes are among the deliveries; else the last three are not there
 -#}
 {% macro reduction_steps(spec, with_log) -%}
-{{ change_tables._weighed_steps(spec, with_log) }},
+{%- set lost = change_tables._columns_that_raw_has_lost(spec) if with_log else [] -%}
+{{ change_tables._gathered_step(spec, with_log, lost) }},
+{%- if lost %}
 
-{{ change_tables._compared_steps(spec, with_log) }},
+{{ change_tables._completed_step(spec, lost) }},
+{%- endif %}
+
+{{ change_tables._weighed_step(spec, with_log, 'completed_deliveries' if lost else 'gathered_deliveries') }},
+
+{{ change_tables._compared_step(spec, with_log) }},
 
 reduced_deliveries as (
 
@@ -41,19 +48,6 @@ reduced_deliveries as (
     from compared_deliveries
 
 )
-{%- endmacro %}
-
-
-{#- What the deliveries of a change differ by, ending in `weighed_deliveries`. -#}
-{% macro _weighed_steps(spec, with_log) -%}
-{%- set lost = change_tables._columns_that_raw_has_lost(spec) if with_log else [] -%}
-{{ change_tables._gathered_step(spec, with_log, lost) }},
-{%- if lost %}
-
-{{ change_tables._completed_step(spec, lost) }},
-{%- endif %}
-
-{{ change_tables._weighed_step(spec, with_log, 'completed_deliveries' if lost else 'gathered_deliveries') }}
 {%- endmacro %}
 
 
@@ -165,20 +159,33 @@ weighed_deliveries as (
 {%- endmacro %}
 
 
+{#-
+    When two deliveries of one change differ, the one with the greater text of its columns wins; where the texts are
+    equal, the greater header. Both are total, so the winner does not depend on which came first.
+-#}
+{% macro _content_text(spec) -%}
+    {%- set values = [] -%}
+    {%- for column in spec.columns -%}
+        {%- set value = change_tables.comparable_value(change_tables.quoted(column.name), column.data_type) -%}
+        {%- do values.append(change_tables.under_first_name(spec, column.name, value)) -%}
+    {%- endfor -%}
+    to_json(struct({{ values | join(', ') }}), {{ change_tables.exact_times() }})
+{%- endmacro %}
+
+
 {#- The greatest delivery wins: by version, content and headers. Of equal ones, what is logged is as it is to be. -#}
 {% macro _rank(spec, with_log) -%}
 {%- set headers = change_tables.delivered_headers(spec) | map(attribute='name') | join(', ') -%}
 struct(
             case when _ct_differs then struct(
-                {{ '_schema_version, ' if change_tables._has_versions(spec, with_log) }}{{ change_tables.content_text(spec) }}, {{ headers }}
+                {{ '_schema_version, ' if change_tables._has_versions(spec, with_log) }}{{ change_tables._content_text(spec) }}, {{ headers }}
             ) end,
             {{ '_ct_is_logged, ' if with_log }}_ct_place
         )
 {%- endmacro %}
 
 
-{#- What they come to, ending in `compared_deliveries`. -#}
-{% macro _compared_steps(spec, with_log) -%}
+{% macro _compared_step(spec, with_log) -%}
 {%- set has_versions = change_tables._has_versions(spec, with_log) -%}
 {%- set conflicts -%}
 coalesce(
@@ -312,9 +319,7 @@ select
     {%- endif %}
     true as _ct_is_logged,
     0 as _ct_place
-    {%- for name in passed %},
-    null as {{ name }}
-    {%- endfor %}
+    {{- change_tables.each(passed, ',\n    null as {name}') | join }}
 from {{ log }} as logged
 {%- if landed %}
 left semi join {{ landed }} as landed
@@ -421,4 +426,30 @@ and not (_ct_logged['_schema_version'] < {{ spec.added.values() | max }} and _pr
             else
                 {{ value | indent(8) }}
         end
+{%- endmacro %}
+
+
+{#-
+    SQL for a value of a delivery, among those that have its identity, which stops the run where these are of different origins
+    (`origin` of `format_of`): the numbers of the feed have been used again, and they are not one change. A delivery that lacks a
+    column of its origin differs from none.
+-#}
+{% macro of_one_origin(spec, value) -%}
+    {%- set origin = change_tables.format_of(spec.format).origin -%}
+    {%- do return(value) if not origin -%}
+    {%- set differences = change_tables.each(origin, 'min({name}) over same_change <> max({name}) over same_change') -%}
+    {%- set what = "changes that differ in " ~ origin | join(' or ') ~ " have landed" -%}
+    {%- set before, after = change_tables.used_again(spec, what, '_change_id') -%}
+case
+    when
+        _change_id is not null
+        and ({{ differences | join(' or ') }})
+        then raise_error(concat(
+            {{ change_tables.text_literal(before) }},
+            _change_id,
+            {{ change_tables.text_literal(after) }}
+        ))
+    else
+        {{ value | trim | indent(8) }}
+end
 {%- endmacro %}
