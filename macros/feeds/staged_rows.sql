@@ -162,7 +162,7 @@ staged_rows as (
     another value at each evaluation stops conditions on staged rows from being pushed below it. After it come the arrival and, where
     the format says it, what blocks the watermark, where the bound has an arrival.
 -#}
-{% macro place_of_row(bound, blocks=none) -%}
+{% macro place_of_row(bound, blocks) -%}
     monotonically_increasing_id() as _ct_place
     {%- for column in ['_ct_arrival', blocks] if bound.arrival and column %},
         {{ column }}

@@ -102,11 +102,10 @@
 {%- endmacro %}
 
 
-{#- A column under the first name that it had, in texts that must stay the same when it is renamed. `value`: SQL for it; none: the column. -#}
-{% macro under_first_name(spec, name, value=none) -%}
-    {%- set column = change_tables.quoted(name) -%}
+{#- A column under the first name that it had, in texts that must stay the same when it is renamed. `value`: SQL for it. -#}
+{% macro under_first_name(spec, name, value) -%}
     {%- set first = change_tables.quoted(change_tables.landing_names(spec, name) | last) -%}
-    {{- value or column }}{{ ' as ' ~ first if (value or column) != first }}
+    {{- value }}{{ ' as ' ~ first if value != first }}
 {%- endmacro %}
 
 

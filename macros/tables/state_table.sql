@@ -23,7 +23,7 @@
     The schema of a model's tables: that of its view, unless `config.meta.tables_schema` of a model over a log names another. What only reads
     the model sees by its view which one that is, also under --defer.
 -#}
-{% macro _schema_of_tables(relation, node=none) %}
+{% macro _schema_of_tables(relation, node) %}
     {% set node = node or model or {} %}
     {% if (node.alias or '') | lower == relation.identifier | lower and (node.schema or '') | lower == relation.schema | lower %}
         {% do return(change_tables.tables_schema_of_node(node) or relation.schema) %}
