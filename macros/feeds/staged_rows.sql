@@ -21,6 +21,18 @@
 {%- endmacro %}
 
 
+{#- SQL for the code of such a text. -#}
+{% macro code_of(reason) -%}
+    substring_index({{ reason }}, ':', 1)
+{%- endmacro %}
+
+
+{#- SQL for its detail. -#}
+{% macro detail_of(reason) -%}
+    trim(substring({{ reason }}, instr({{ reason }}, ':') + 1))
+{%- endmacro %}
+
+
 {#- A verdict. `reason`: SQL for `code: detail`. -#}
 {% macro verdict(status, reason) -%}
     struct('{{ status }}' as status, {{ reason }} as reason)

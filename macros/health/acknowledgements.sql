@@ -28,13 +28,19 @@
 {% endmacro %}
 
 
+{#- Whether a row of a table that has rows of many entries is of this one. `of`: the alias of the row, with the dot. -#}
+{% macro is_of_entry(spec, of='') -%}
+    {{ of }}source_name = {{ change_tables.text_literal(spec.source_name) }} and {{ of }}table_name = {{ change_tables.text_literal(spec.table_name) }}
+{%- endmacro %}
+
+
 {#-
-    What is acknowledged of an entry, to be joined: `_ct_acknowledged_id`, `_ct_acknowledged_code`, `acknowledged_at`, each id and code once.
-    Without a row where there is no table.
+    The join of rows with what is acknowledged of them, each id and code once: these have `acknowledged_at`. `id` and `code` are SQL. With none
+    where there is no table.
 -#}
-{% macro acknowledged_of(spec) -%}
+{% macro join_acknowledged(spec, id, code) -%}
     {%- set table = change_tables.acknowledgements() -%}
-    {%- if load_cached_relation(table) is none -%}
+left join {% if load_cached_relation(table) is none -%}
 (select cast(null as string) as _ct_acknowledged_id, cast(null as string) as _ct_acknowledged_code, cast(null as timestamp) as acknowledged_at where false)
     {%- else -%}
 (
@@ -43,26 +49,8 @@
         where {{ change_tables.is_of_entry(spec) }}
         group by id, code
     )
-    {%- endif -%}
-{%- endmacro %}
-
-
-{#- Whether a row of a table that has rows of many entries is of this one. `of`: the alias of the row, with the dot. -#}
-{% macro is_of_entry(spec, of='') -%}
-    {{ of }}source_name = {{ change_tables.text_literal(spec.source_name) }} and {{ of }}table_name = {{ change_tables.text_literal(spec.table_name) }}
-{%- endmacro %}
-
-
-{#- The join of rows with what is acknowledged of them: these have `acknowledged_at`. `id` and `code` are SQL. -#}
-{% macro join_acknowledged(spec, id, code) -%}
-left join {{ change_tables.acknowledged_of(spec) }} as acknowledged
+    {%- endif %} as acknowledged
     on {{ id }} = acknowledged._ct_acknowledged_id and {{ code }} = acknowledged._ct_acknowledged_code
-{%- endmacro %}
-
-
-{#- SQL for the code of a reason or a report. -#}
-{% macro code_of(reason) -%}
-    substring_index({{ reason }}, ':', 1)
 {%- endmacro %}
 
 

@@ -24,8 +24,8 @@ select
     {{ change_tables.text_literal(spec.source_name) }} as source_name,
     {{ change_tables.text_literal(spec.table_name) }} as table_name,
     _raw_id,
-    substring_index(_status_reason, ':', 1) as reason_code,
-    trim(substring(_status_reason, instr(_status_reason, ':') + 1)) as reason_detail,
+    {{ change_tables.code_of('_status_reason') }} as reason_code,
+    {{ change_tables.detail_of('_status_reason') }} as reason_detail,
     _raw_row as raw_row
         {%- if logs %},
     {{ '_equal_rows' if is_log else 'cast(1 as bigint)' }} as raw_rows,

@@ -127,13 +127,13 @@ from summarized
 {#- What a row of verdicts has: name -> SQL over the batch. -#}
 {% macro _columns_of_verdicts(spec, run) %}
     {% set columns = {
-        'report': "case when _ct_is_change then substring_index(_report, ':', 1) end",
+        'report': 'case when _ct_is_change then ' ~ change_tables.code_of('_report') ~ ' end',
         'conflicts': 'count_if(_ct_is_change and _is_conflicting)',
     } %}
     {% do return(columns) if not run %}
     {% do columns.update({
         'status': '_status' if run.kind == 'since' else 'case when _ct_quarantine_id is not null then _status end',
-        'code': "substring_index(_status_reason, ':', 1)",
+        'code': change_tables.code_of('_status_reason'),
         'raw_rows': 'count(_raw_id)' if change_tables.format_of(spec.format).read_with else 'count(*)',
         'quarantined_rows': 'count(_ct_quarantine_id)',
     }) %}

@@ -33,8 +33,8 @@ reports as (
     select
         _change_id,
         _change_seq,
-        substring_index(_report, ':', 1) as code,
-        trim(substring(_report, instr(_report, ':') + 1)) as detail
+        {{ change_tables.code_of('_report') }} as code,
+        {{ change_tables.detail_of('_report') }} as detail
     from {{ log }}
     where _checkpoint is null and _report is not null
     union all

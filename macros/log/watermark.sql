@@ -35,7 +35,7 @@
         where
             {{ change_tables.is_open('waiting') }}
             and _batch_id < '{{ change_tables.batch_once_waited(spec) }}'
-            and substring_index(_status_reason, ':', 1) in ({{ change_tables.text_literals(change_tables.read_again(spec).passed) }})
+            and {{ change_tables.code_of('_status_reason') }} in ({{ change_tables.text_literals(change_tables.read_again(spec).passed) }})
     )
         on {{ id | indent(8) }} = _ct_passed_id and coalesce(_change_seq <= {{ change_tables.text_literal(run.highest_seq) }}, true)
 {%- endif -%}

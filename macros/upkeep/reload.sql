@@ -65,7 +65,7 @@
 {% macro _faults_of_load(spec, name, load, current, at_least, with_rejected) %}
     {% set staged = 'with ' ~ change_tables.snapshot_steps(spec, {'predicate': none, 'snapshot': true, 'arrival': none}) %}
     {% set codes, rows = [], namespace(all=0) %}
-    {% for row in run_query(staged ~ " select substring_index(_status_reason, ':', 1) as code, count(*) as number from staged_snapshot group by 1 order by 1").rows %}
+    {% for row in run_query(staged ~ ' select ' ~ change_tables.code_of('_status_reason') ~ ' as code, count(*) as number from staged_snapshot group by 1 order by 1').rows %}
         {% set rows.all = rows.all + row['number'] | int %}
         {% do codes.append(row['number'] ~ ' ' ~ row['code']) if row['code'] is not none %}
     {% endfor %}

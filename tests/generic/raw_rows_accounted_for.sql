@@ -29,7 +29,7 @@ with all_rows as (
     select
         {{ "if(" ~ entry.counted ~ ", 'staged', 'staged besides')" if entry.counted else "'staged'" }} as kind,
         _status,
-        if(_status = 'accepted', null, substring_index(_status_reason, ':', 1)) as code,
+        if(_status = 'accepted', null, {{ change_tables.code_of('_status_reason') }}) as code,
         {{ "if(_status = 'accepted', " ~ change ~ ", null)" if entry.log else 'null' }} as change,
         _status is null
         or _status not in ('accepted', 'merged', 'ignored', 'waiting', 'rejected')

@@ -7,7 +7,7 @@ with given as (
 
     select distinct
         _status,
-        substring_index(_status_reason, ':', 1) as code
+        {{ change_tables.code_of('_status_reason') }} as code
     from {{ model }}
     where _status_reason is not null
 

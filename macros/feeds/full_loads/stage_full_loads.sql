@@ -416,7 +416,7 @@ rejected_loads as (
     from
         {{ change_tables.quarantine_relation(this) }}
         lateral view inline(array(from_json(_raw_row, {{ type }}, {{ change_tables.exact_times() }}))) as {{ change_tables.quoted(column.name) }}
-    where {{ change_tables.is_open('rejected') }} and substring_index(_status_reason, ':', 1) = 'load_not_whole'
+    where {{ change_tables.is_open('rejected') }} and {{ change_tables.code_of('_status_reason') }} = 'load_not_whole'
 
 ),
 {%- endif %}
