@@ -37,20 +37,20 @@
     json   SQL for the object
 -#}
 {% macro exact_json_text(spec, column, text, json, paths, takes_last) -%}
-    {%- set type = change_tables.canonical_type(column.data_type) -%}
+    {%- set kind = change_tables.type_tree(column.data_type).kind -%}
     {%- set name_of_column = column.label or column.name -%}
     {%- set names = change_tables.landing_names(spec, name_of_column) -%}
     {%- set any_name = '\\Q' ~ names | join('\\E|\\Q') ~ '\\E' -%}
     {%- set any_name = '(?:' ~ any_name ~ ')' if names | length > 1 else any_name -%}
     {%- set ignoring_case = '' if spec.settings.column_names == 'exact' else '(?iu)' -%}
     {%- set name = ignoring_case ~ '"' ~ any_name ~ '"\\s*:\\s*' -%}
-    {%- if type.startswith('decimal') -%}
+    {%- if kind == 'decimal' -%}
         case
             when {{ text }} is not null and ({{ text }} rlike 'E' or {{ json }} rlike {{ change_tables.text_literal(name ~ '[-0-9.]{16}') }})
                 then coalesce({{ change_tables._exact_texts(spec, names, json, paths) | join(', ') }}, {{ text }})
             else {{ text }}
         end
-    {%- elif modules.re.match('string|varchar|char', type) -%}
+    {%- elif kind == 'string' -%}
         case
             when {{ text }} rlike '^(-?[0-9]+[.][0-9]+(E-?[0-9]+)?|0|"-?Infinity")$'
                 then coalesce(

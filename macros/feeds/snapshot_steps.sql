@@ -14,9 +14,9 @@
     {%- set landed = change_tables._landed_load(spec, relation) -%}
     {%- set array_of_text = change_tables.format_of(spec.format).array_of_text -%}
     {%- set split = [] -%}
-    {%- for column in spec.columns if array_of_text and modules.re.match('array', column.data_type | lower) -%}
+    {%- for column in spec.columns if array_of_text and change_tables.type_tree(column.data_type).kind == 'array' -%}
         {%- set as_text = landed.get(column.name | lower, {}) -%}
-        {%- if modules.re.match('(string|varchar|char)', as_text.data_type or '') -%}
+        {%- if change_tables.type_tree(as_text.data_type or '').kind == 'string' -%}
             {%- do change_tables.refuse_entry(spec, "an array must land under one name in " ~ relation ~ ", got " ~ as_text.parts | map(attribute='name') | join(', ')) if as_text.parts -%}
             {%- do split.append(dict(column, landed_as=as_text.name if as_text.value else column.name, value=as_text.value)) -%}
             {%- do landed.update({column.name | lower: {'name': column.name, 'data_type': 'array<string>'}}) -%}

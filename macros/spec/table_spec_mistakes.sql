@@ -203,7 +203,7 @@
 {#- The mistakes of columns that are arrays, maps or structs where these cannot be. -#}
 {% macro nested_column_mistakes(columns, what='`columns` must be') %}
     {% set found = [] %}
-    {% for column in columns if modules.re.match('^(array|map|struct)', column.data_type | lower) %}
+    {% for column in columns if change_tables.type_tree(column.data_type).kind in ['array', 'map', 'struct'] %}
         {% do found.append(what ~ " of simple types, got '" ~ column.name ~ "' of type " ~ column.data_type) %}
     {% endfor %}
     {% do return(found) %}

@@ -290,8 +290,8 @@
 
 {#- How many digits an exact number has before and after its point; of a whole number, how many a decimal needs for it. -#}
 {% macro _digits(type) %}
-    {% set decimal = modules.re.match('^decimal\\((\\d+),(\\d+)\\)$', type) %}
-    {% do return([decimal.group(1) | int - decimal.group(2) | int, decimal.group(2) | int]) if decimal %}
+    {% set tree = change_tables.type_tree(type) %}
+    {% do return([tree.digits - tree.places, tree.places]) if tree.kind == 'decimal' %}
     {% do return({'tinyint': [10, 0], 'smallint': [10, 0], 'int': [10, 0], 'bigint': [20, 0]}.get(type)) %}
 {% endmacro %}
 

@@ -173,7 +173,8 @@ judged as (
 {% macro sequence_of_load(spec) %}
     {% set type = change_tables.landed_columns(spec, spec.relation).get(spec.load_column | lower, {}).get('data_type', 'string') %}
     {% set name = change_tables.quoted(spec.load_column) %}
-    {% if not modules.re.match('(tinyint|smallint|int|bigint|decimal\\(\\d+, *0\\)|date|timestamp|timestamp_ntz|string|(var)?char\\b.*)$', type) %}
+    {% set tree = change_tables.type_tree(type) %}
+    {% if tree.kind not in ['tinyint', 'smallint', 'int', 'bigint', 'decimal', 'date', 'timestamp', 'timestamp_ntz', 'string'] or tree.places %}
         {% do change_tables.refuse_entry(spec, "`load_column` must be a column of whole numbers, dates, times or text, got '" ~ spec.load_column ~ "' of type " ~ type) %}
     {% endif %}
     {% set kind = change_tables.arrival_of(dict(spec, arrival=spec.load_column, lookback=0)).kind %}

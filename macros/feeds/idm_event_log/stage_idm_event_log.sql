@@ -182,8 +182,7 @@ judged as (
     {%- set misfit = change_tables.misfit(spec, [column.name], landed) -%}
     {%- do misfits.update({column.name: misfit}) if misfit != change_tables.misfit(spec, [], landed) -%}
     {%- set value = change_tables.landed_value(column.name, landed) -%}
-    {%- set is_text = modules.re.match('string|varchar|char', column.data_type | lower) -%}
-    {%- if is_text and not landed.get(column.name | lower, {}).is_absent -%}
+    {%- if change_tables.type_tree(column.data_type).kind == 'string' and not landed.get(column.name | lower, {}).is_absent -%}
         {%- do forbidden.update({column.name:
             'case when ' ~ value ~ ' rlike ' ~ change_tables.xml_forbidden_characters()
             ~ " then concat('column ', " ~ change_tables.text_literal(column.name) ~ ", ': character ', "
@@ -405,8 +404,8 @@ answered as (
 
 {#- The text of a key column: of a number without the blanks around it. -#}
 {% macro _unpadded(spec, name, text) -%}
-    {%- set type = change_tables.canonical_type(change_tables.column_of(spec, name).data_type) -%}
-    {{- 'trim(' ~ text ~ ')' if modules.re.match('tinyint|smallint|int|bigint|float|double|decimal', type) else text -}}
+    {%- set kind = change_tables.type_tree(change_tables.column_of(spec, name).data_type).kind -%}
+    {{- 'trim(' ~ text ~ ')' if kind in ['tinyint', 'smallint', 'int', 'bigint', 'float', 'double', 'decimal'] else text -}}
 {%- endmacro %}
 
 

@@ -294,7 +294,7 @@ records as (
 {#- Whether a column is an array that lands as one text. -#}
 {% macro openedge_is_extent(column, change) %}
     {% do return(
-        modules.re.match('array', column.data_type | lower) is not none
+        change_tables.type_tree(column.data_type).kind == 'array'
         and not change.declared[column.name].data_type.startswith('array')
     ) %}
 {% endmacro %}
@@ -318,12 +318,12 @@ records as (
 
 {#- SQL for whether a column is the field at the cut, and its parts can be joined. Empty where its type rules that out. -#}
 {% macro _openedge_is_cut(column, image, change) -%}
-    {%- set landed_type = change_tables.canonical_type(change.declared[column.name].data_type) -%}
+    {%- set landed = change_tables.type_tree(change.declared[column.name].data_type) -%}
     {%- set marks = [] -%}
-    {%- if change_tables.openedge_is_extent(column, change) or modules.re.match('(string|binary|varchar|char)', landed_type) -%}
+    {%- if change_tables.openedge_is_extent(column, change) or landed.kind in ['string', 'binary'] -%}
         {%- do marks.append('_ct_' ~ image ~ '_is_fragment') -%}
     {%- endif -%}
-    {%- do marks.append('_ct_' ~ image ~ '_index > 0') if modules.re.match('array', column.data_type | lower) -%}
+    {%- do marks.append('_ct_' ~ image ~ '_index > 0') if change_tables.type_tree(column.data_type).kind == 'array' -%}
     {%- if marks -%}
         {{ change_tables._openedge_may_be_cut(column, image, change) }} and {{ marks[0] if marks | length == 1 else '(' ~ marks | join(' or ') ~ ')' }}
     {%- endif -%}
@@ -338,7 +338,7 @@ records as (
     {%- do return('coalesce(' ~ first ~ ', ' ~ second ~ ')') if not is_cut -%}
     {%- if change_tables.openedge_is_extent(column, change) -%}
         {%- set both = 'concat(' ~ first ~ ', if(_ct_' ~ image ~ "_is_fragment, '', ';'), " ~ second ~ ')' -%}
-    {%- elif modules.re.match('array', column.data_type | lower) -%}
+    {%- elif change_tables.type_tree(column.data_type).kind == 'array' -%}
         {%- set both = 'concat(slice(' ~ first ~ ', 1, try_cast(_ct_' ~ image ~ '_index as int)), ' ~ second ~ ')' -%}
     {%- else -%}
         {%- set both = 'concat(' ~ first ~ ', ' ~ second ~ ')' -%}

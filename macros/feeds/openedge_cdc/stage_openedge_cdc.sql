@@ -307,11 +307,12 @@ judged_tracking_rows as (
         {% if own_key and column.name | lower in ['_partition_id', '_recid'] %}
             {% do found.append("`columns` must not use the name of a column that the models add, got '" ~ column.name ~ "'") %}
         {% endif %}
-        {% if modules.re.match('^(map|struct|array *< *(array|map|struct))', column.data_type | lower) %}
+        {% set tree = change_tables.type_tree(column.data_type) %}
+        {% if tree.kind in ['map', 'struct'] or (tree.element and tree.element.kind in ['array', 'map', 'struct']) %}
             {% do found.append("`columns` must be of simple types or arrays of them, got '" ~ column.name ~ "' of type " ~ column.data_type) %}
         {% endif %}
         {% set extent = column.meta.get('extent') %}
-        {% if extent is not none and not modules.re.match('^array', column.data_type | lower) %}
+        {% if extent is not none and tree.kind != 'array' %}
             {% do found.append("`columns`: '" ~ column.name ~ "' has an `extent` and must be of type array<…>, got " ~ column.data_type) %}
         {% elif extent is not none and (extent is not integer or extent is boolean or extent < 1) %}
             {% do found.append("`columns`: `extent` of '" ~ column.name ~ "' must be a whole number of 1 or more, got " ~ change_tables.shown_value(extent)) %}
@@ -369,8 +370,7 @@ judged_tracking_rows as (
             {%- set column = change_tables.column_of(spec, name) %}
             {%- set value = change_tables.quoted(name) %}
             {%- set text = '_ct_text_' ~ (declared.index(name) + 1) %}
-            {%- set element_type = modules.re.sub('^array *< *(.*?) *>$', '\\1', column.data_type | lower) %}
-            {%- set misfit = change_tables.does_not_fit('element', element_type) %}
+            {%- set misfit = change_tables.does_not_fit('element', change_tables.type_tree(column.data_type).element.text) %}
             {%- set type = change_tables.shown_type(column) %}
             case
                 when
@@ -437,7 +437,7 @@ unclaimed as (
 {% macro openedge_cdc_functions(spec) %}
     {% set texts = [] %}
     {% set snapshot = [change_tables.relation_of_node(change_tables.find_source(spec.source_name, spec.snapshot))] if spec.snapshot else [] %}
-    {% for column in spec.columns if modules.re.match('array', column.data_type | lower) %}
+    {% for column in spec.columns if change_tables.type_tree(column.data_type).kind == 'array' %}
         {% for relation in [spec.relation] + snapshot %}
             {% set landed = change_tables.landed_columns(spec, relation, has_row=true).get(column.name | lower) %}
             {% do texts.append(column.name) if landed and not landed.data_type.startswith('array') %}

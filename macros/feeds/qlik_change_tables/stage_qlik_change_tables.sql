@@ -21,7 +21,7 @@
     {%- set has_row = "_ct_operation_code in ('I', 'U'" ~ (", 'R'" if has_loaded) ~ ')' -%}
     {%- set timestamp = [{'name': spec.header_prefix ~ 'timestamp', 'data_type': 'timestamp'}] if header.timestamp else [] -%}
     {%- set mask = landed.get((spec.header_prefix ~ 'change_mask') | lower) if header.change_mask -%}
-    {%- if mask and modules.re.sub('^(var)?char\\b.*', 'string', mask.data_type) != spec.mask_type -%}
+    {%- if mask and change_tables.type_tree(mask.data_type).kind != spec.mask_type -%}
         {%- do change_tables.refuse_entry(spec,
             "`mask_type` must be the type of " ~ mask.name ~ " in " ~ spec.relation ~ ", which is " ~ mask.data_type ~ ", got '"
             ~ spec.mask_type ~ "'"
