@@ -67,7 +67,6 @@
 {% endmacro %}
 
 
-{#- What a run writes: its documents and the checkpoint. -#}
 {% macro _documents_with_checkpoint(sql, checkpoint) -%}
 {%- set columns = change_tables._document_columns() -%}
 with document_rows as (

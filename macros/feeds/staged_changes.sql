@@ -26,7 +26,6 @@ from staged
 {%- endmacro %}
 
 
-{#- The columns of a staging model. -#}
 {% macro staged_columns(spec) %}
     {% do return(
         spec.column_names

@@ -15,7 +15,6 @@
 {% endmacro %}
 
 
-{#- Stops a data test with one line, which names the test and its model. -#}
 {% macro refuse_data_test(mistake) %}
     {% set tested = graph.nodes.get(model.attached_node) %}
     {% do exceptions.raise_compiler_error(

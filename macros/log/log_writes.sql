@@ -51,7 +51,6 @@ when not matched then insert (_checkpoint, {{ change_tables.column_list(columns)
 {%- endmacro %}
 
 
-{#- What a run writes: what its changes have come to, and the checkpoint. -#}
 {% macro _changes_with_checkpoint(spec, reduced, checkpoint, retracts=false) -%}
 {%- set columns = change_tables.log_columns(spec) -%}
 select

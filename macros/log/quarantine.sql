@@ -37,7 +37,6 @@
 {% endmacro %}
 
 
-{#- Whether a staged row is to be quarantined. -#}
 {% macro is_to_be_quarantined(spec, bound) -%}
     {%- set condition_of = change_tables.format_of(spec.format).quarantines -%}
     _status in ('rejected', 'waiting')
@@ -62,7 +61,6 @@ end
 {%- endmacro %}
 
 
-{#- The hash of a raw row, of its JSON. -#}
 {% macro _hash_of_raw_row(json) -%}
     sha2(to_json(array_sort(map_entries(map_filter(from_json({{ json }}, 'map<string, string>'), (name, value) -> value is not null)))), 256)
 {%- endmacro %}

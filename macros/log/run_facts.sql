@@ -32,7 +32,6 @@
 {% endmacro %}
 
 
-{#- The facts as the checkpoint has them. -#}
 {% macro facts_of_log(spec, run, found, reached) %}
     {% set reads_on = run.kind == 'since' %}
     {% set raw_rows = found.facts.rows.values() | sum if reads_on else reached.all_rows %}

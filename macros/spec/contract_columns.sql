@@ -92,7 +92,6 @@
 {% endmacro %}
 
 
-{#- The Spark type of the struct that holds a key. -#}
 {% macro key_type(spec) -%}
     struct<
     {%- for name in spec.key -%}

@@ -146,7 +146,6 @@
 {% endmacro %}
 
 
-{#- Stops the model, with why. -#}
 {% macro refuse_model(mistake) %}
     {% do exceptions.raise_compiler_error("change_tables: model '" ~ model.name ~ "': " ~ mistake) %}
 {% endmacro %}

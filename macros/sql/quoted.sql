@@ -52,7 +52,6 @@
 {%- endmacro %}
 
 
-{#- A text as a SQL literal. -#}
 {% macro text_literal(text) -%}
     {{- "'" ~ text | replace('\\', '\\\\') | replace("'", "\\'") ~ "'" -}}
 {%- endmacro %}
@@ -68,7 +67,6 @@
 {%- endmacro %}
 
 
-{#- A dict of texts as a map. -#}
 {% macro map_of_texts(texts) -%}
     map({{ change_tables.text_literals(texts.items() | sum(start=())) }})
 {%- endmacro %}

@@ -157,7 +157,6 @@
 {% endmacro %}
 
 
-{#- Whether a row of a model's table is a checkpoint. -#}
 {% macro is_checkpoint() -%}
     startswith(_checkpoint, '{')
 {%- endmacro %}

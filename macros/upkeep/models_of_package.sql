@@ -65,7 +65,6 @@
 {% endmacro %}
 
 
-{#- Stops a command with what is wrong. -#}
 {% macro refuse_command(command, mistake) %}
     {% do exceptions.raise_compiler_error('change_tables: ' ~ command ~ ': ' ~ mistake) %}
 {% endmacro %}

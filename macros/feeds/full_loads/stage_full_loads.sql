@@ -193,7 +193,6 @@ judged as (
 {% endmacro %}
 
 
-{#- The sequence of a raw row. -#}
 {% macro full_loads_landed_sequence(spec) %}
     {% set part = change_tables.sequence_of_load(spec) %}
     {% do return(change_tables.sequence_of_parts([part]).replace('_ct_sequence_1', part.sql)) %}
@@ -296,7 +295,6 @@ loads as (
 {%- endmacro %}
 
 
-{#- Whether a load of `sized_loads` is whole. -#}
 {% macro _is_whole(spec, of) -%}
     coalesce({{ of }}rows >= {{ spec.least_share }} * {{ of }}base['rows'], true)
     {%- if spec.whole_loads %} or {{ of }}name in ({{ change_tables.text_literals(spec.whole_loads) }}) or {{ of }}seq in ({{ change_tables.text_literals(spec.whole_loads) }}){% endif %}

@@ -26,7 +26,6 @@ records as (
 {% endmacro %}
 
 
-{#- The settings that decide how they are put together. -#}
 {% macro trail_likeness(spec) %}
     {% do return([spec.repeated_transactions]) %}
 {% endmacro %}
@@ -504,7 +503,6 @@ headers as (
 {%- endmacro %}
 
 
-{#- The columns of a raw table of trail records, as the format has them. -#}
 {% macro trail_columns() %}
     {% do return([
         'trail_name', 'trail_seqno', 'trail_rba', 'hdr_ind', 'undo_flag', 'rec_length', 'io_type', 'trans_ind', 'syskey_len',

@@ -300,7 +300,6 @@ records as (
 {% endmacro %}
 
 
-{#- A column in one of the two parts of an image. -#}
 {% macro _openedge_in_part(column, image, part) -%}
     _ct_{{ image }}_{{ part }}['values'][{{ change_tables.text_literal(column.name) }}]
 {%- endmacro %}

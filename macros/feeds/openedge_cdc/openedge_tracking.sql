@@ -46,7 +46,6 @@
 {%- endmacro %}
 
 
-{#- The name of a schema or partition event. -#}
 {% macro openedge_event(operation) -%}
     element_at(map(5, 'field_deleted', 6, 'partition_dropped', 7, 'partition_truncated', 8, 'partition_deallocated', 9, 'tenant_partition_deallocated', 10, 'tenant_partition_dropped', 11, 'merged_partition_dropped', 12, 'field_added'), cast({{ operation }} as int))
 {%- endmacro %}

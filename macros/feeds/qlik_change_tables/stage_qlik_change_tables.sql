@@ -277,7 +277,6 @@ judged as (
 {% endmacro %}
 
 
-{#- What words in `change_oper` can mean. -#}
 {% macro _meanings() %}
     {% do return(['insert', 'update', 'delete', 'before_image', 'truncate', 'snapshot']) %}
 {% endmacro %}
