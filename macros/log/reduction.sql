@@ -163,7 +163,7 @@ weighed_deliveries as (
     When two deliveries of one change differ, the one with the greater text of its columns wins; where the texts are
     equal, the greater header. Both are total, so the winner does not depend on which came first.
 -#}
-{% macro _content_text(spec) -%}
+{% macro content_text(spec) -%}
     {%- set values = [] -%}
     {%- for column in spec.columns -%}
         {%- set value = change_tables.comparable_value(change_tables.quoted(column.name), column.data_type) -%}
@@ -178,7 +178,7 @@ weighed_deliveries as (
 {%- set headers = change_tables.delivered_headers(spec) | map(attribute='name') | join(', ') -%}
 struct(
             case when _ct_differs then struct(
-                {{ '_schema_version, ' if change_tables._has_versions(spec, with_log) }}{{ change_tables._content_text(spec) }}, {{ headers }}
+                {{ '_schema_version, ' if change_tables._has_versions(spec, with_log) }}{{ change_tables.content_text(spec) }}, {{ headers }}
             ) end,
             {{ '_ct_is_logged, ' if with_log }}_ct_place
         )
