@@ -85,6 +85,8 @@ if __name__ == "__main__":
     start = thrift_server._start_server
 
     def _start_with_events(spark: Any, host: str, port: int) -> None:
+        for form in ("short", "long"):  # all threads have it from this one, and look through no stack for it
+            spark.sparkContext.setLocalProperty(f"callSite.{form}", "a statement")
         start(spark, host, port)
         folder = Path(spark.sparkContext.getConf().get("spark.local.dir", "")).parent / "events"
         spark.change_tables_events = _Events(spark.sparkContext, folder)

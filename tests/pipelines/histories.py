@@ -329,6 +329,16 @@ def resets_beside_exchanges() -> list[RawRow]:
     ]
 
 
+def truncates_in_time(mixed: Sequence[RawRow], batches: int) -> list[RawRow]:
+    """Of rows of which those of every second history are in time: a truncate a batch, after all of these before it."""
+    in_time = [row for row in mixed if (row.key[0] or 0) % 2]
+    truncates = []
+    for batch in range(2, batches + 1):
+        place = 1 + max(_number(row) for row in in_time if row.batch < batch)
+        truncates.append(replace(_told(place, "T", 0, batch, None), key=(None, None)))
+    return truncates
+
+
 def exchange_told_otherwise() -> list[RawRow]:
     """Of full images: an exchange, and two batches later its first half once more, greater and in no transaction."""
     taken, brought, *others = _exchange(50, 60, 1)
