@@ -149,14 +149,9 @@
 {% endmacro %}
 
 
-{% macro debezium_functions(spec) %}
-    {% do return({'staged': ['avro_to_json'] if spec.registry is not none else []}) %}
-{% endmacro %}
-
-
 {#- What the models must know of this format: see `format_of`. -#}
 {% macro debezium_format() %}
-    {% do return(dict(change_tables.mapped_parts(), **{
+    {% do return(dict(change_tables.mapped_parts(has_registry=true), **{
         'mapping': change_tables.debezium_mapping,
         'settings': {
             'connector': {
@@ -179,10 +174,7 @@
                 'type': 'names',
                 'meaning': "what stands for a value that was not logged: `unavailable.value.placeholder`, as text, in base64, in an array, in an hstore",
             },
-            'position': {
-                'default': none, 'type': 'names',
-                'meaning': "raw columns that say where a row is, as `[topic, partition, offset]`: see [arrival](feeds/mapped.md#arrival)",
-            },
+            'position': change_tables.position_setting(),
             'sequence': {'default': none, 'type': 'list', 'meaning': "the [parts of the sequence](feeds/mapped.md#sequences), instead of those of the connector"},
             'column_names': change_tables.column_names_setting(),
             'images': {'default': 'partial', 'type': 'text', 'values': ['full', 'partial']},
@@ -190,8 +182,5 @@
         'mistakes': change_tables.debezium_mistakes,
         'arrival': change_tables.debezium_arrival,
         'settings_of_order': ['connector', 'sequence'],
-        'functions': change_tables.debezium_functions,
-        'other_tables': ['registry'],
-        'read_again': change_tables.rows_until_their_schema,
     })) %}
 {% endmacro %}
