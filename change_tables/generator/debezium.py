@@ -1,8 +1,9 @@
-"""Tables of Debezium: from a sample of the JSON events, with their schema or without, or from events in columns."""
+"""Tables of Debezium: from a sample of the JSON events, from events in columns, or by the schemas of a registry."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from .found import Found, FoundColumn, FoundTable, Lake, Trouble
@@ -17,12 +18,14 @@ from .raw_tables import (
     raw_tables_of,
     sample_size,
 )
+from .registries import REGISTRY, REGISTRY_MEANING, Described, Schema, fields_of, read_registered, type_of
 
 _SAMPLE = 500
 CONNECTORS = ("postgresql", "mysql", "mariadb", "sqlserver", "oracle", "db2")
 OPTIONS: Mapping[str, str] = {
     RAW_TABLES: RAW_TABLES_MEANING,
     "connector": f"the connector, where events do not name it: one of {', '.join(CONNECTORS)}",
+    REGISTRY: REGISTRY_MEANING,
     SAMPLE: f"how many of the latest events of each table say its columns and their types (default: {_SAMPLE})",
 }
 _UNAVAILABLE = ("__debezium_unavailable_value", "X19kZWJleml1bV91bmF2YWlsYWJsZV92YWx1ZQ==")
@@ -74,10 +77,12 @@ def read(lake: Lake, schema: str, options: Mapping[str, str]) -> Found:
         return f"coalesce({', '.join(found)}, null)"
 
     operation, of_flat = said("payload.op", "op", "__op"), said("__deleted")
+    by_schemas = read_registered(lake, schema, in_messages, options, _described)
+    troubles += by_schemas.troubles
     samples, failed = sampled(
         lake,
         schema,
-        in_messages,
+        [] if options.get(REGISTRY) else in_messages,
         said("payload.source.table", "source.table", "__source_table", "__table"),
         f"coalesce({operation}, {of_flat}) is not null and coalesce({operation}, '') <> 'm'",
         size,
@@ -86,6 +91,7 @@ def read(lake: Lake, schema: str, options: Mapping[str, str]) -> Found:
     found = [_of_columns(table, "flattened") for table in flattened]
     found += [_of_columns(table, "columns") for table in in_columns]
     found += [_of_messages(sample) for sample in samples]
+    found += [(table, str(table.settings.get("connector", ""))) for table in by_schemas.tables]
     tables = []
     for table, named in found:
         if not (named in CONNECTORS or connector):
@@ -93,12 +99,34 @@ def read(lake: Lake, schema: str, options: Mapping[str, str]) -> Found:
             troubles.append(Trouble(f"{schema}.{table.identifier}", text, (table.name, table.identifier)))
             continue
         settings = {"format": "debezium", "connector": connector or named, **table.settings}
-        tables.append(
-            FoundTable(table.name, table.identifier, settings, table.columns, key=table.key, chosen=table.chosen)
-        )
+        tables.append(replace(table, settings=settings))
     if not tables and not troubles:
         troubles.append(Trouble(schema, "no table has the columns of the feed: value, op and after, or __op"))
-    return Found(tables, troubles=troubles)
+    return Found(tables, by_schemas.further_entries, troubles)
+
+
+def _described(schema: Schema) -> Described | None:
+    """What the schema of an event says, which Kafka Connect has made of the table's."""
+    types = {str(field["name"]): field["type"] for field in fields_of(schema)}
+    # the first one has the fields, the other one names the same record
+    columns = fields_of(types.get("before")) or fields_of(types.get("after"))
+    settings: dict[str, Any] = {}
+    if not columns:
+        columns = [field for field in fields_of(schema) if not str(field["name"]).startswith("__")]
+        settings["layout"] = "flattened_message"
+    if not columns or not {"op", "__op", "__deleted"} & set(types):
+        return None
+    source = types.get("source")
+    named = str(source.get("namespace", "")).rpartition(".")[2] if isinstance(source, dict) else ""
+    settings |= {"connector": named} if named in CONNECTORS else {}
+    table = str(schema.get("namespace", "")).rpartition(".")[2] or str(schema.get("name", ""))
+    return Described(table, [_column_of_avro(field) for field in columns], settings)
+
+
+def _column_of_avro(field: Mapping[str, Any]) -> FoundColumn:
+    data_type, named = type_of(field["type"])
+    data_type, written_as = _NAMED.get(named, (data_type, ""))
+    return FoundColumn(str(field["name"]), data_type, meta={"written_as": written_as} if written_as else {})
 
 
 def _of_columns(raw_table: RawTable, layout: str) -> tuple[FoundTable, str]:

@@ -1,4 +1,4 @@
-"""Tables of GoldenGate's handlers: from a sample of the JSON messages, or from the columns of messages in Avro."""
+"""Tables of GoldenGate's handlers: from a sample of JSON messages, from columns, or by the schemas of a registry."""
 
 from __future__ import annotations
 
@@ -17,10 +17,12 @@ from .raw_tables import (
     raw_tables_of,
     sample_size,
 )
+from .registries import REGISTRY, REGISTRY_MEANING, Described, Schema, fields_of, read_registered, type_of
 
 _SAMPLE = 500
 OPTIONS: Mapping[str, str] = {
     RAW_TABLES: RAW_TABLES_MEANING,
+    REGISTRY: REGISTRY_MEANING,
     SAMPLE: f"how many of the latest messages of each table say its columns and their types (default: {_SAMPLE})",
 }
 _METADATA = ("table", "op_type", "op_ts", "current_ts", "pos", "primary_keys", "tokens", "xid", "csn", "txind")
@@ -35,19 +37,39 @@ def read(lake: Lake, schema: str, options: Mapping[str, str]) -> Found:
     raw_tables, troubles = raw_tables_of(lake, schema, options)
     in_columns = [table for table in raw_tables if table.type_of("op_type") and table.type_of("pos")]
     in_messages = [table for table in raw_tables if table.type_of("value") and table not in in_columns]
+    by_schemas = read_registered(lake, schema, in_messages, options, _described)
     samples, failed = sampled(
         lake,
         schema,
-        in_messages,
+        [] if options.get(REGISTRY) else in_messages,
         "get_json_object(text, '$.table')",
         "get_json_object(text, '$.op_type') is not null",
         size,
     )
     tables = [_of_columns(table) for table in in_columns] + [_of_messages(sample) for sample in samples]
-    troubles += failed
+    tables += by_schemas.tables
+    troubles += [*failed, *by_schemas.troubles]
     if not tables and not troubles:
         troubles.append(Trouble(schema, "no table has the columns of the feed: value, or op_type and pos"))
-    return Found(tables, troubles=troubles)
+    return Found(tables, by_schemas.further_entries, troubles)
+
+
+def _described(schema: Schema) -> Described | None:
+    """What the schema of a message says, which the formatter has made of the table's."""
+    types = {str(field["name"]): field["type"] for field in fields_of(schema)}
+    if not {"op_type", "pos"} <= set(types):
+        return None
+    # the first one has the fields, the other one names the same record
+    images = fields_of(types.get("before")) or fields_of(types.get("after"))
+    left_out = () if images else _METADATA
+    columns = [
+        FoundColumn(str(field["name"]), type_of(field["type"])[0])
+        for field in images or fields_of(schema)
+        if str(field["name"]).lower() not in left_out and not str(field["name"]).lower().endswith(_FLAG)
+    ]
+    table = ".".join(str(schema[part]) for part in ("namespace", "name") if schema.get(part))
+    settings: dict[str, Any] = {"format": "goldengate_messages"} | ({} if images else {"layout": "row"})
+    return Described(table, columns, settings)
 
 
 def _of_columns(raw_table: RawTable) -> FoundTable:

@@ -47,7 +47,7 @@ conv(hex(substring({{ value }}, 2, 4)), 16, 10)
 
 {#-
     `read_again` of such formats: a message waits until its schema has landed. Runs that read by positions go back to it after `waiting_days`,
-    with another arrival it blocks. Its position is taken from its raw row, since names of groups can have a colon in them.
+    with another arrival it blocks.
 -#}
 {% macro rows_until_their_schema(spec) %}
     {% do return(change_tables.whole_rows()) if spec.registry is none %}
@@ -59,9 +59,22 @@ conv(hex(substring({{ value }}, 2, 4)), 16, 10)
 {% endmacro %}
 
 
-{#- The first row of each group that waits for a schema which has landed by now. -#}
 {% macro _first_rows_with_a_schema(spec, quarantine) -%}
-{%- set position = spec.settings.position -%}
+{{- change_tables.first_rows_with_a_schema(
+    quarantine, spec.settings.position,
+    'select cast(try_cast(id as bigint) as string) as _ct_schema_id from ' ~ change_tables.registry_of(spec) ~ ' where `schema` is not null'
+) -}}
+{%- endmacro %}
+
+
+{#-
+    The first row of each group that waits for a schema which has landed by now: see `returning` of `read_again`. Its position is taken from
+    its raw row, since names of groups can have a colon in them.
+
+    position   the columns of the group, then the number
+    schemas    a query for the ids of the schemas that have landed, `_ct_schema_id`, as reasons have them
+-#}
+{% macro first_rows_with_a_schema(quarantine, position, schemas) -%}
 with waiting_rows as (
 
     select
@@ -78,14 +91,19 @@ select
     {%- endfor %}
     cast(min(cast(_ct_row[{{ change_tables.text_literal(position[-1]) }}] as bigint)) as string) as {{ change_tables.quoted(position[-1]) }}
 from waiting_rows
-left semi join {{ change_tables.registry_of(spec) }} as registry
-    on waiting_rows._ct_schema_id = cast(try_cast(registry.id as bigint) as string) and registry.`schema` is not null
-group by {{ range(1, position | length) | join(', ') }}
+left semi join ({{ schemas }}) as landed_schemas
+    on waiting_rows._ct_schema_id = landed_schemas._ct_schema_id
+{{ 'group by ' ~ range(1, position | length) | join(', ') if position | length > 1 else 'having count(*) > 0' }}
 {%- endmacro %}
 
 
-{#- The steps from `landed` to `decoded`, which has each message as a JSON text, else what is wrong with it, which is none. -#}
-{% macro registry_steps(registry, column) -%}
+{#-
+    The steps from `landed` to `decoded`, which has each message as a JSON text, else what is wrong with it, which is none; and whether it
+    is among those that have waited until this run.
+
+    waiting   the table of quarantined rows, where some wait; else none
+-#}
+{% macro registry_steps(registry, column, waiting=none) -%}
 {%- set value = change_tables.quoted(column) -%}
 registered as (
 
@@ -104,10 +122,15 @@ with_schemas as (
         landed.*,
         {{ change_tables.has_registry_prefix(value) }} as _ct_has_prefix,
         {{ change_tables.id_in_prefix(value) }} as _ct_id_in_prefix,
+        {{ 'waiting_rows._raw_id is not null' if waiting else 'false' }} as _ct_has_waited,
         _ct_schema
     from landed
     left join registered
         on {{ change_tables.has_registry_prefix(value) }} and try_cast({{ change_tables.id_in_prefix(value) }} as bigint) = registered._ct_schema_id
+    {%- if waiting %}
+    left join (select distinct _raw_id from {{ waiting }} where {{ change_tables.is_open('waiting') }}) as waiting_rows
+        on landed._raw_id = waiting_rows._raw_id
+    {%- endif %}
 
 ),
 

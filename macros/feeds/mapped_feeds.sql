@@ -42,14 +42,30 @@
 {% endmacro %}
 
 
-{#- The parts that formats have in common which read their rows by a `mapping`. -#}
-{% macro mapped_parts() %}
-    {% do return({
+{#- The parts that formats have in common which read their rows by a `mapping`, and those of a setting `registry`. -#}
+{% macro mapped_parts(has_registry=false) %}
+    {% set parts = {
         'stage': change_tables._stage_by_mapping,
         'absent_columns': change_tables._absent_columns_by_mapping,
         'read_again': change_tables.whole_rows(),
         'column_settings': change_tables.written_as_setting(),
         'put_together': change_tables.mapped_put_together,
+    } %}
+    {% do return(parts if not has_registry else dict(
+        parts, other_tables=['registry'], read_again=change_tables.rows_until_their_schema, functions=change_tables._functions_of_avro
+    )) %}
+{% endmacro %}
+
+
+{% macro _functions_of_avro(spec) %}
+    {% do return({'staged': ['avro_to_json'] if spec.registry is not none or spec.get('avro_schema') is not none else []}) %}
+{% endmacro %}
+
+
+{% macro position_setting() %}
+    {% do return({
+        'default': none, 'type': 'names',
+        'meaning': "raw columns that say where a row is, as `[topic, partition, offset]`: see [arrival](feeds/mapped.md#arrival)",
     }) %}
 {% endmacro %}
 

@@ -8,8 +8,8 @@
 {% macro mapped_put_together_steps(specs, bound) -%}
 {%- set needed_by = [] -%}
 {%- for spec in specs -%}
-    {%- set only = change_tables.part_of_format(spec, 'mapping').only -%}
-    {%- do needed_by.append('if(coalesce(' ~ only ~ ', true), ' ~ change_tables.text_literal(spec.table_name) ~ ', null)') -%}
+    {%- set is_needed = change_tables.concerns_entry(change_tables.part_of_format(spec, 'mapping')) -%}
+    {%- do needed_by.append('if(' ~ is_needed ~ ', ' ~ change_tables.text_literal(spec.table_name) ~ ', null)') -%}
 {%- endfor -%}
 {{ change_tables.mapped_landed_steps(specs[0], bound, change_tables.part_of_format(specs[0], 'mapping')) }},
 

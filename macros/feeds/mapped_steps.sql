@@ -28,8 +28,6 @@
     }, **mapping) -%}
     {%- set images = change_tables.mapped_images(spec, mapping) -%}
     {%- do change_tables.refuse_times_as_sequences(spec, mapping) -%}
-    {#- a message without its schema can be of any table: then it only blocks the watermark -#}
-    {%- set may_be_of_others = (mapping.message or {}).registry and mapping.only -%}
 {{ change_tables.mapped_read_steps(spec, bound, mapping, images) }},
 
 {{ change_tables.mapped_unpacked_step(spec, mapping, images, bound) }},
@@ -41,10 +39,6 @@ judged as (
     select
         *,
         case
-            {%- if may_be_of_others %}
-            when _ct_message_verdict['status'] = 'waiting'
-                then {{ change_tables.not_of_entry() }}
-            {%- endif %}
             {%- if mapping.message or mapping.only %}
             when _ct_message_verdict is not null
                 then _ct_message_verdict
@@ -100,7 +94,7 @@ judged as (
     'blocks': "coalesce(_ct_message_verdict['status'] = 'waiting', false)" if (mapping.message or {}).registry,
     'present_columns': [("_ct_operation in ('insert', 'update', 'upsert')", change_tables.present_columns(spec, '_ct_captured_names'))],
     'moves': "_ct_operation = 'update' and _ct_has_before and (" ~ change_tables.each(spec.key, '_ct_before_{number} is not null') | join(' or ') ~ ')' if images.has_before,
-}, condition="_ct_verdict is null or _ct_verdict['status'] is not null" if may_be_of_others and not bound.arrival) }}
+}) }}
 {%- endmacro %}
 
 
@@ -128,6 +122,10 @@ read_rows as (
         *,
         {%- if message or mapping.only %}
         case
+            {%- if mapping.only and registry %}
+            when not ({{ mapping.only }})
+                then {{ change_tables.not_of_entry() }}
+            {%- endif %}
             {%- if message %}
             when _ct_text is null
                 then {{ change_tables.ignored('tombstone: the message has no value') }}
@@ -168,10 +166,19 @@ read_rows as (
         cast({{ mapping.transaction_id or 'null' }} as string) as _transaction_id
     from {{ 'parsed' if message else 'landed' }}
     {%- if mapping.only %}
-    where coalesce({{ mapping.only }}, true)
+    where {{ change_tables.concerns_entry(mapping) }}
     {%- endif %}
 
 )
+{%- endmacro %}
+
+
+{#-
+    Whether an entry with `only` reads a row: also one of which that is not known, and one that has waited for its schema, which may show that
+    it is of another table. That heals it.
+-#}
+{% macro concerns_entry(mapping) -%}
+coalesce({{ mapping.only }}, true){{ ' or _ct_has_waited' if (mapping.message or {}).registry }}
 {%- endmacro %}
 
 
@@ -207,7 +214,7 @@ landed as (
 )
 {%- if registry %},
 
-{{ change_tables.registry_steps(registry, message.column) }}
+{{ change_tables.registry_steps(registry, message.column, bound.waiting if bound.predicate) }}
 {%- endif %}
 {%- if message %},
 

@@ -221,3 +221,89 @@ def test_what_cannot_be_read_is_a_trouble(feed: str) -> None:
 def test_a_connector_that_is_none_is_refused() -> None:
     with pytest.raises(ValueError, match="option connector must be one of postgresql, "):
         debezium.read(ChangeTables({}), "raw", {"connector": "postgres"})
+
+
+def of_schemas(*told: tuple[str, int, Any, Any]) -> FakeLake:
+    """A lake whose messages have these schemas: raw table, id, schema, and that of the key."""
+    rows = [(raw, str(id_), json.dumps(schema), json.dumps(key) if key else None) for raw, id_, schema, key in told]
+    tables = {raw: RECORD | {"key": "binary"} for raw, *_ in told}
+    return FakeLake({**tables, "schema_records": {"id": "bigint", "schema": "string"}}, {"startswith(value": rows})
+
+
+def record(name: str, *fields: tuple[str, Any]) -> dict[str, Any]:
+    """A record of Avro; the name has its namespace."""
+    namespace, _, last = name.rpartition(".")
+    named = [{"name": field, "type": kind} for field, kind in fields]
+    return {"type": "record", "name": last, "namespace": namespace, "fields": named}
+
+
+def envelope_of(table: str, *columns: tuple[str, Any]) -> dict[str, Any]:
+    """The schema of the events of a table."""
+    name, source = f"shop.public.{table}", record("io.debezium.connector.postgresql.Source", ("lsn", ["null", "long"]))
+    value = ["null", record(f"{name}.Value", *columns)]
+    images = (("before", value), ("after", ["null", "Value"]))
+    return record(f"{name}.Envelope", *images, ("source", source), ("op", "string"))
+
+
+def test_avro_after_a_registrys_prefix_is_read_by_the_schemas_of_debezium() -> None:
+    decimal = {"type": "bytes", "logicalType": "decimal", "precision": 10, "scale": 2}
+    date = {"type": "int", "connect.name": "io.debezium.time.Date"}
+    columns = (("id", "long"), ("amount", ["null", decimal]), ("on", ["null", date]), ("note", ["null", "string"]))
+    key = record("shop.public.orders.Key", ("id", "long"))
+    lake = of_schemas(
+        ("records", 10, envelope_of("orders", *columns), key),
+        ("records", 9, envelope_of("orders", *columns[:2]), key),
+        ("records", 4, envelope_of("lines", ("line", "int"), ("document", ["null", "bytes"])), None),
+        ("records", 5, record("io.debezium.heartbeat.Value", ("ts_ms", "long")), None),
+    )
+    found = debezium.read(lake, "raw", {"registry": "schema_records"})
+    assert found.troubles == []
+    assert [(table.name, table.key, dict(table.settings)) for table in found.tables] == [
+        (name, key_of, {"format": "debezium", "connector": "postgresql", "position": POSITION, **further})
+        for name, key_of, further in (
+            ("lines", [], {"registry": "schema_records", "table": "lines"}),
+            ("orders", ["id"], {"registry": "schema_records", "table": "orders"}),
+        )
+    ]
+    assert columns_of(found) == [
+        {"line": "int", "document": "binary"},
+        {"id": "bigint", "amount": "decimal(10,2)", "on": "date", "note": "string"},
+    ]
+    assert found.tables[1].columns[2].meta == {"written_as": "epoch_days"}
+    assert [(entry.name, entry.identifier) for entry in found.further_entries] == [("schema_records", "schema_records")]
+    assert all(table.reads == ["schema_records"] for table in found.tables)
+
+
+def test_flattened_avro_of_debezium_needs_the_connector() -> None:
+    flat = record("shop.public.orders.Value", ("id", "int"), ("__op", "string"), ("__deleted", "string"))
+    found = debezium.read(of_schemas(("records", 1, flat, None)), "raw", {"registry": "schema_records"})
+    assert [trouble.text for trouble in found.troubles] == [
+        "its events do not name their connector: give option connector"
+    ]
+    options = {"registry": "schema_records", "connector": "mysql"}
+    (table,) = debezium.read(of_schemas(("records", 1, flat, None)), "raw", options).tables
+    assert (table.settings["layout"], table.settings["connector"]) == ("flattened_message", "mysql")
+    assert [column.name for column in table.columns] == ["id"]
+
+
+def test_avro_of_goldengate_is_read_by_the_schemas_of_its_handler() -> None:
+    told = [(name, "string") for name in ("table", "op_type", "op_ts", "current_ts", "pos")]
+    image = record("columns", ("ID", ["null", "long"]), ("ID_isMissing", "boolean"), ("NAME", ["null", "string"]))
+    of_operation = record("SHOP.ORDERS", *told, ("before", ["null", image]), ("after", ["null", "columns"]))
+    of_row = record("SHOP.LINES", *told, ("LINE", ["null", "long"]), ("LINE_isMissing", "boolean"))
+    lake = of_schemas(("orders", 1, of_operation, None), ("lines", 2, of_row, None))
+    found = goldengate_messages.read(lake, "raw", {"registry": "schema_records"})
+    assert found.troubles == []
+    common = {"format": "goldengate_messages", "position": POSITION, "registry": "schema_records"}
+    assert [(table.name, table.settings) for table in found.tables] == [
+        ("lines", common | {"layout": "row"}),
+        ("orders", common),
+    ]
+    assert columns_of(found) == [{"LINE": "bigint"}, {"ID": "bigint", "NAME": "string"}]
+
+
+def test_a_registry_without_a_schema_of_the_feed_is_a_trouble() -> None:
+    found = goldengate_messages.read(of_schemas(("records", 1, "string", None)), "raw", {"registry": "schema_records"})
+    assert [trouble.text for trouble in found.troubles] == [
+        "no message is of a schema of the feed that schema_records has"
+    ]

@@ -37,6 +37,7 @@ from demo.writers.goldengate_trail import trail_name
 from demo.writers.idm_event_log import DRIVER_USER, LOGGED_TABLES, SCHEMA
 from demo.writers.openedge_cdc import CAPTURED
 from tests.pipelines.consumer import Consumer, Entry
+from tests.pipelines.preset_cases import AVRO_COLUMNS, KAFKA, avro_schema, inserted
 
 PROJECT = "generator"
 _MAP = "map<string,string>"
@@ -396,6 +397,27 @@ def test_the_messages_of_described_feeds_say_tables_columns_and_keys(
             assert [column.lower() for column in table.key] == list(TABLES[name].key)
     assert len(lake.asked) == 2
     lake.close()
+
+
+def test_messages_in_avro_are_read_by_the_schemas_that_they_name(fed: Fed) -> None:
+    raw, schema = f"{PROJECT}_avro", avro_schema(AVRO_COLUMNS)
+    execute(fed.connection, f"create schema {raw}")
+    landed = [Column(name, data_type) for name, data_type in (KAFKA | {"value": "binary"}).items()]
+    create_table(fed.connection, relation(raw, "records"), landed)
+    insert_rows(fed.connection, relation(raw, "records"), inserted((2, "APP.ORDERS"), (4, "APP.ORDERS")))
+    create_table(fed.connection, relation(raw, "registry"), [Column("id", "bigint"), Column("schema", "string")])
+    insert_rows(fed.connection, relation(raw, "registry"), [[2, json.dumps(schema)], [3, "{}"]])
+    lake = Asked(fed.server)
+    found = goldengate_messages.read(lake, raw, {"registry": "registry"})
+    lake.close()
+    assert found.troubles == []
+    assert [(table.name, table.identifier) for table in found.tables] == [("orders", "records")]
+    assert {column.name: column.data_type for column in found.tables[0].columns} == {
+        "id": "bigint",
+        "name": "string",
+        "amount": "double",
+        "document": "binary",
+    }
 
 
 def test_the_command_writes_projects_of_these_feeds_that_dbt_builds_and_that_are_in_step(

@@ -50,11 +50,15 @@ ENTRIES = [
     Entry("staged", TWO_HEADERS, COLUMNS, ("stg",)),
 ]
 PASSED = {"arrival": "landed", "waiting_days": 0}
+REGISTERED = preset_cases.GOLDENGATE | {"registry": "registry", "waiting_days": 0}
 PASSING = [
     Entry("passed", TWO_HEADERS | PASSED, COLUMNS, MODELS),
     Entry("tracked", openedge_cases.SPEC | PASSED | {"source_table_number": 1}, openedge_cases.COLUMNS, MODELS),
     Entry("avro", kafka_cases.SPEC | {"serialization": "avro", "waiting_days": 0}, kafka_cases.COLUMNS, MODELS),
-    Entry("registered", preset_cases.GOLDENGATE | {"registry": "registry", "waiting_days": 0}, COLUMNS, MODELS),
+    *(
+        Entry(name, REGISTERED | {"table": table}, COLUMNS, MODELS, identifier="registered")
+        for name, table in {"registered": "APP.ORDERS", "lines": "APP.LINES", "others": "APP.OTHERS"}.items()
+    ),
 ]
 """The tables whose waiting rows are passed by the first run that meets them again."""
 WAITING = [entry.name for entry in PASSING]
@@ -339,8 +343,9 @@ def _land_waiting(kept: Kept) -> Callable[[], None]:
         in_v1,
     )
     schemas = [[number, json.dumps(preset_cases.avro_schema(preset_cases.AVRO_COLUMNS))] for number in (1, 2)]
+    registered = [(2, "APP.ORDERS"), (1, "APP.ORDERS"), (2, "APP.LINES"), (1, "APP.LINES")]
     kept.raw.insert(f"{SCHEMA}_raw.registry", schemas[:1])
-    kept.raw.insert(f"{SCHEMA}_raw.registered", preset_cases.inserted(2, 1))
+    kept.raw.insert(f"{SCHEMA}_raw.registered", preset_cases.inserted(*registered))
 
     def land_others() -> None:
         feed.batch = 1
@@ -361,15 +366,16 @@ def test_a_row_that_has_waited_for_its_days_is_passed_and_comes_in_once_it_is_wh
     land_others = _land_waiting(kept)
     kept.run(*select)
     waiting = {entry.name: kept.counted(entry.name)["waiting"] for entry in PASSING}
-    assert waiting == {"passed": 2, "tracked": 1, "avro": 1, "registered": 1}
+    # each entry has the messages without a schema: they can be of its table
+    assert waiting == {"passed": 2, "tracked": 1, "avro": 1, "registered": 2, "lines": 2, "others": 2}
     # no run before has met them
-    assert [kept.watermark(name) for name in WAITING] == [1, 1, 0, 0]
+    assert [kept.watermark(name) for name in WAITING] == [1, 1, 0, 0, 0, 0]
     assert not kept.checkpoint("tracked")["watermark"][0]["fingerprint"]
 
     kept.raw.insert(f"{SCHEMA}_raw.passed", [[*bare(95, "I", 6, "f", None), 2]])
     kept.run(*select)
     # the before image at 90 was above all that the log had
-    assert [kept.watermark(name) for name in WAITING] == [1, 1, 2, 1]
+    assert [kept.watermark(name) for name in WAITING] == [1, 1, 2, 3, 3, 3]
     assert kept.checkpoint("tracked")["watermark"][0]["fingerprint"]
     kept.raw.insert(f"{SCHEMA}_raw.passed", [[*bare(96, "I", 7, "g", None), 2]])
     kept.run(*select)
@@ -389,9 +395,12 @@ def test_a_row_that_has_waited_for_its_days_is_passed_and_comes_in_once_it_is_wh
     ]
     assert kept.changes("tracked") == [("insert", 1, None), ("insert", 2, None)]
     assert kept.changes("avro") == kept.changes("registered") == [("insert", 1, None), ("insert", 2, None)]
+    assert kept.changes("lines") == [("insert", 3, None), ("insert", 4, None)]
     for entry in PASSING:
         assert kept.counted(entry.name)["waiting"] == 0
-    assert [kept.watermark(name) for name in WAITING] == [3, 1, 3, 1]
+    assert kept.of("others") == set()
+    assert kept.of("others", healed=True) == {("waiting", "schema_missing", 1)}
+    assert [kept.watermark(name) for name in WAITING] == [3, 1, 3, 3, 3, 3]
 
 
 def test_a_column_that_is_declared_or_lands_duplicates_nothing(kept: Kept) -> None:

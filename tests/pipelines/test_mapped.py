@@ -17,6 +17,7 @@ from .landing import Raw
 from .mapped_cases import CASES as OF_ENTRIES
 from .preset_cases import CASES as OF_FORMATS
 from .preset_cases import REGISTERED
+from .sample_cases import CASES as SAMPLES
 
 SCHEMA = "mapped_pages"
 PAGE = (REPOSITORY / "docs/feeds/mapped.md").read_text()
@@ -42,7 +43,7 @@ def _example() -> Case:
     )
 
 
-CASES = [*OF_ENTRIES, *OF_FORMATS, _example()]
+CASES = [*OF_ENTRIES, *OF_FORMATS, *SAMPLES, _example()]
 
 
 @pytest.fixture(scope="module")

@@ -72,12 +72,14 @@
 
 
 {#-
-    The parts of the sequence, by the connector: {sql, kind, length}, with fields of `source` in braces. A read of the first snapshot comes
-    before every change, since a change that was not yet committed then has a lower `lsn`. What reads lack is the lowest there is.
+    The parts of the sequence, by the connector: {sql, kind, length}, with fields of `source` in braces, and `?` after those that need not
+    land. A read of the first snapshot comes before every change, since a change that was not yet committed then has a lower `lsn`. What
+    reads lack is the lowest there is.
 -#}
 {% macro _debezium_parts() %}
-    {% set no_lsn, no_lsn_of_db2 = '00000000:00000000:0000', '00000000:00000000:0000000000000000' %}
+    {% set no_lsn = '00000000:00000000:0000' %}
     {% set is_first = "coalesce({snapshot}, 'false') in ('true', 'first', 'first_in_data_collection', 'last_in_data_collection', 'last')" %}
+    {% set commit_lsn = "coalesce({commit_lsn}, if(" ~ is_first.replace('}', '?}') ~ ", 'lowest', null))" %}
     {% set of_binlog = [
         {'sql': "concat({file}, '/', {pos})", 'kind': 'file_position'}, {'sql': "coalesce({row}, '0')", 'kind': 'number', 'length': 10},
     ] %}
@@ -89,13 +91,13 @@
         'mysql': of_binlog,
         'mariadb': of_binlog,
         'sqlserver': [
-            {'sql': '{commit_lsn}', 'kind': 'text', 'length': 22},
+            {'sql': commit_lsn.replace('lowest', no_lsn), 'kind': 'text', 'length': 22},
             {'sql': "coalesce({change_lsn}, '" ~ no_lsn ~ "')", 'kind': 'text', 'length': 22},
             {'sql': "coalesce({event_serial_no}, '0')", 'kind': 'number', 'length': 10},
         ],
         'db2': [
-            {'sql': '{commit_lsn}', 'kind': 'text', 'length': 34},
-            {'sql': "coalesce({change_lsn}, '" ~ no_lsn_of_db2 ~ "')", 'kind': 'text', 'length': 34},
+            {'sql': 'replace(' ~ commit_lsn.replace('lowest', '0') ~ ", ':', '')", 'kind': 'hexadecimal', 'length': 32},
+            {'sql': "replace(coalesce({change_lsn}, '0'), ':', '')", 'kind': 'hexadecimal', 'length': 32},
         ],
         'oracle': [
             {'sql': 'coalesce({commit_scn}, {scn})', 'kind': 'number'},
@@ -115,10 +117,10 @@
     {% set sequence, missing = [], [] %}
     {% for part in change_tables._debezium_parts()[spec.connector] %}
         {% set found = namespace(sql=part.sql) %}
-        {% for name in modules.re.findall('{([a-z_]+)}', part.sql) %}
-            {% set field = change_tables.debezium_field(spec, name, of_source=true) %}
+        {% for name, is_optional in modules.re.findall('{([a-z_]+)(\\??)}', part.sql) %}
+            {% set field = change_tables.debezium_field(spec, name, of_source=true) or ('null' if is_optional else none) %}
             {% do missing.append(name) if not field and name not in missing %}
-            {% set found.sql = found.sql.replace('{' ~ name ~ '}', 'cast(' ~ field ~ ' as string)') %}
+            {% set found.sql = found.sql.replace('{' ~ name ~ is_optional ~ '}', 'cast(' ~ field ~ ' as string)') %}
         {% endfor %}
         {% do sequence.append(dict(part, sql=found.sql)) %}
     {% endfor %}
@@ -149,13 +151,8 @@
 {% endmacro %}
 
 
-{% macro debezium_functions(spec) %}
-    {% do return({'staged': ['avro_to_json'] if spec.registry is not none else []}) %}
-{% endmacro %}
-
-
 {% macro debezium_format() %}
-    {% do return(dict(change_tables.mapped_parts(), **{
+    {% do return(dict(change_tables.mapped_parts(has_registry=true), **{
         'mapping': change_tables.debezium_mapping,
         'settings': {
             'connector': {
@@ -178,10 +175,7 @@
                 'type': 'names',
                 'meaning': "what stands for a value that was not logged: `unavailable.value.placeholder`, as text, in base64, in an array, in an hstore",
             },
-            'position': {
-                'default': none, 'type': 'names',
-                'meaning': "raw columns that say where a row is, as `[topic, partition, offset]`: see [arrival](feeds/mapped.md#arrival)",
-            },
+            'position': change_tables.position_setting(),
             'sequence': {'default': none, 'type': 'list', 'meaning': "the [parts of the sequence](feeds/mapped.md#sequences), instead of those of the connector"},
             'column_names': change_tables.column_names_setting(),
             'images': {'default': 'partial', 'type': 'text', 'values': ['full', 'partial']},
@@ -189,8 +183,5 @@
         'mistakes': change_tables.debezium_mistakes,
         'arrival': change_tables.debezium_arrival,
         'settings_of_order': ['connector', 'sequence'],
-        'functions': change_tables.debezium_functions,
-        'other_tables': ['registry'],
-        'read_again': change_tables.rows_until_their_schema,
     })) %}
 {% endmacro %}

@@ -65,13 +65,8 @@
 {% endmacro %}
 
 
-{% macro goldengate_messages_functions(spec) %}
-    {% do return({'staged': ['avro_to_json'] if spec.avro_schema is not none or spec.registry is not none else []}) %}
-{% endmacro %}
-
-
 {% macro goldengate_messages_format() %}
-    {% do return(dict(change_tables.mapped_parts(), **{
+    {% do return(dict(change_tables.mapped_parts(has_registry=true), **{
         'mapping': change_tables.goldengate_messages_mapping,
         'settings': {
             'layout': {
@@ -87,17 +82,11 @@
                 'default': {'I': 'insert', 'U': 'update', 'D': 'delete', 'T': 'truncate'}, 'type': 'mapping',
                 'meaning': "what the values of `op_type` mean",
             },
-            'position': {
-                'default': none, 'type': 'names',
-                'meaning': "raw columns that say where a row is, as `[topic, partition, offset]`: see [arrival](feeds/mapped.md#arrival)",
-            },
+            'position': change_tables.position_setting(),
             'column_names': change_tables.column_names_setting(),
             'images': {'default': 'partial', 'type': 'text', 'values': ['full', 'partial']},
         },
         'mistakes': change_tables.goldengate_messages_mistakes,
         'arrival': change_tables.goldengate_messages_arrival,
-        'functions': change_tables.goldengate_messages_functions,
-        'other_tables': ['registry'],
-        'read_again': change_tables.rows_until_their_schema,
     })) %}
 {% endmacro %}

@@ -37,10 +37,7 @@
             'default': none, 'type': 'mapping',
             'meaning': "how a row [says that it lacks a column](feeds/mapped.md#rows): `{absent: true}`, `{flag: '{name}_isMissing'}` or `{value: …}`; null: it never does",
         },
-        'position': {
-            'default': none, 'type': 'names',
-            'meaning': "raw columns that say where a row is, as `[topic, partition, offset]`: see [arrival](feeds/mapped.md#arrival)",
-        },
+        'position': change_tables.position_setting(),
         'column_names': change_tables.column_names_setting(),
     }) %}
 {% endmacro %}

@@ -270,28 +270,11 @@ put_together as (
 {% endmacro %}
 
 
-{#- The first message of each partition that waits for a schema which has landed by now. -#}
 {% macro _first_messages_to_return(spec, quarantine) -%}
-with {{ change_tables.kafka_schema_steps_of_entry(spec) | trim }},
-
-waiting_messages as (
-
-    select
-        split(_raw_id, ':') as _ct_place,
-        regexp_extract(_status_reason, 'schema id \'(.*)\'$', 1) as _ct_schema_id
-    from {{ quarantine }}
-    where {{ change_tables.is_open('waiting') }}
-
-)
-
-select
-    _ct_place[0] as topic,
-    _ct_place[1] as `partition`,
-    cast(min(cast(_ct_place[2] as bigint)) as string) as `offset`
-from waiting_messages
-left semi join schemas
-    on waiting_messages._ct_schema_id = schemas._ct_schema_id and schemas._ct_data_schema is not null
-group by _ct_place[0], _ct_place[1]
+{{- change_tables.first_rows_with_a_schema(
+    quarantine, ['topic', 'partition', 'offset'],
+    'with ' ~ change_tables.kafka_schema_steps_of_entry(spec) | trim ~ ' select _ct_schema_id from schemas where _ct_data_schema is not null'
+) -}}
 {%- endmacro %}
 
 
