@@ -248,7 +248,7 @@ def test_a_record_that_lands_again_at_its_position_is_no_surplus(feeds: Feeds) -
 def test_a_run_that_died_before_its_end_is_written_by_the_next(feeds: Feeds) -> None:
     tables = ("orders", "plain", "shop")
     feeds.land([_change(90, "I", 9, "i", 13)], 7, tables)
-    feeds.raw.query(f"create table {RUNS}_before using delta as select * from {RUNS}")
+    feeds.raw.query(f"create table {RUNS}_before using {feeds.raw.table_format} as select * from {RUNS}")
     feeds.build(tables=tables)
     feeds.raw.query(f"insert overwrite {RUNS} select * from {RUNS}_before")
     counts = [len(feeds.runs(name, "1")) for name in tables]
@@ -416,7 +416,7 @@ def test_tables_that_were_changed_by_hand_are_seen_and_made_right(feeds: Feeds) 
     held.land(50, 5)
     held.build()
     for table, version in zip((log, current, history), before, strict=True):
-        held.raw.query(f"restore table {table} to version as of {version}")
+        held.raw.restore(table, version)
     said = held.failing()
     assert set(said) == {f"written_{kind}" for kind in STATES}
     assert all("its table was set back to an older version" in each for each in said.values())
@@ -427,7 +427,7 @@ def test_tables_that_were_changed_by_hand_are_seen_and_made_right(feeds: Feeds) 
     version = held.raw.version(log)
     held.land(60, 6)
     held.build()
-    held.raw.query(f"restore table {log} to version as of {version}")
+    held.raw.restore(log, version)
     held.raw.query(f"delete from {HELD} where landed = 60")
     for options in (RESCAN, ()):
         refused = held.build(*options, must_succeed=False)
