@@ -20,8 +20,8 @@ export PATH := $(CURDIR)/$(BIN):$(PATH)
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-demo: $(READY) jars $(PROFILES)  ## land three batches of change rows of one feed, build after each, compare with the source; FEED=… for another, FEED=all for the five that have models in models/
-	@$(BIN)/python -m demo $(if $(FEED),--feed "$(FEED)")
+demo: $(READY) jars $(PROFILES)  ## land three batches of change rows of one feed, build after each, compare with the source; FEED=… for another, FEED=all for the five that have models in models/; FORMAT=iceberg
+	@$(BIN)/python -m demo $(if $(FEED),--feed "$(FEED)") $(if $(FORMAT),--table-format "$(FORMAT)")
 
 demo-kafka: $(READY) jars $(PROFILES)  ## the Kafka feed through a real broker: produce, land by Spark's Kafka source, build, compare
 	@$(BIN)/python -m tests.systems.kafka

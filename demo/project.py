@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
@@ -27,20 +28,25 @@ class DbtError(Exception):
 class DbtProject:
     """The project, with what dbt makes of it and logs in a folder."""
 
-    def __init__(self, folder: Path, further: str | None = None, root: Path = PROJECT) -> None:
+    def __init__(
+        self, folder: Path, further: str | None = None, root: Path = PROJECT, table_format: str = "delta"
+    ) -> None:
         """Parses the project, or a copy in `root`, with the models of a feed that is shown by its name alone, if any.
 
         Raises:
             DbtError: it cannot be parsed.
         """
         self._log = folder / "logs" / "dbt.log"
+        variables = {"demo_table_format": table_format} | (
+            {"further_models": f"demo/models/{further}"} if further else {}
+        )
         self._options = [
             *("--project-dir", str(root)),
             *("--profiles-dir", str(PROFILES)),
             *("--target-path", str(folder / "target")),
             *("--log-path", str(self._log.parent)),
             *("--log-level", "none", "--log-level-file", "debug", "--no-print", "--no-send-anonymous-usage-stats"),
-            *(("--vars", f"further_models: demo/models/{further}") if further else ()),
+            *("--vars", json.dumps(variables)),
         ]
         parsed = dbtRunner().invoke(["parse", *self._options])
         if not isinstance(parsed.result, Manifest):

@@ -61,14 +61,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--feed", default=FEED, help=f"{FEEDS} (default: {FEED})")
     parser.add_argument("--seed", type=int, default=1, help="of the history and the feeds (default: 1)")
     parser.add_argument("--scale", type=int, default=1, help="how much happens in a batch (default: 1)")
+    parser.add_argument(
+        "--table-format", choices=("delta", "iceberg"), default="delta", help="of the tables (default: delta)"
+    )
     options = parser.parse_args(arguments)
     try:
-        is_equal = run_demo(FOLDER, options.feed, options.seed, options.scale)
+        start = partial(local_server, options=["--table-format", options.table_format])
+        is_equal = run_demo(FOLDER, options.feed, options.seed, options.scale, start, options.table_format)
     except (DemoError, DbtError, LocalServerError) as failure:
         print(f"demo: {failure}", file=sys.stderr)
         return 1
     if is_equal:
-        print(_how_to_query(FOLDER, next(iter(WRITERS)) if options.feed == ALL else options.feed))
+        feed = next(iter(WRITERS)) if options.feed == ALL else options.feed
+        print(_how_to_query(FOLDER, feed, options.table_format))
     return 0 if is_equal else 1
 
 
@@ -78,6 +83,7 @@ def run_demo(
     seed: int,
     scale: int,
     start: Callable[[Path], AbstractContextManager[LocalServer]] = local_server,
+    table_format: str = "delta",
 ) -> bool:
     """Runs the demo in a folder, which is deleted first; returns whether everything is as the source database has it.
 
@@ -99,7 +105,7 @@ def run_demo(
     tables = tuple(TABLES) if feed == ALL else REPLICATED if feed in BY_NAME else SHOWN
     with Progress() as progress, ExitStack() as stack:
         with progress.phase("starting", 2), ThreadPoolExecutor(1) as beside:
-            parsed = beside.submit(_parsed, progress, folder, feed if feed in BY_NAME else None)
+            parsed = beside.submit(_parsed, progress, folder, feed if feed in BY_NAME else None, table_format)
             with progress.step("Spark Thrift server"):
                 server = stack.enter_context(start(folder))
             project = parsed.result()
@@ -171,9 +177,9 @@ def models_of(feed: str, tables: Sequence[str]) -> list[str]:
     return [f"{kind}_{feed}__{name}" for name in tables for kind in ("dedup", "current", "history")]
 
 
-def _parsed(progress: Progress, folder: Path, further: str | None) -> DbtProject:
+def _parsed(progress: Progress, folder: Path, further: str | None, table_format: str) -> DbtProject:
     with progress.step("dbt parse"):
-        return DbtProject(folder, further)
+        return DbtProject(folder, further, table_format=table_format)
 
 
 def _empty(folder: Path) -> None:
@@ -332,14 +338,17 @@ def aligned(rows: Sequence[Sequence[str]]) -> str:
     )
 
 
-def _how_to_query(folder: Path, system: str) -> str:
+def _how_to_query(folder: Path, system: str, table_format: str) -> str:
     python = Path(sys.executable)
     python = python.relative_to(PROJECT) if python.is_relative_to(PROJECT) else python
     query = f"select * from change_tables.current_{system}__orders limit 5"
+    command = f"server --warehouse {folder.relative_to(PROJECT)} --port 10000"
+    if table_format == "iceberg":
+        command += " --table-format iceberg"
     client = f"c = hive.connect('127.0.0.1', 10000).cursor(); c.execute('{query}'); print(*c.fetchall(), sep='\\n')"
     return (
         "Every model equals the source database after every batch. To look at them, start a server on what was built\n"
-        f"  {python} -m change_tables server --warehouse {folder.relative_to(PROJECT)} --port 10000\n"
+        f"  {python} -m change_tables {command}\n"
         "and in another terminal ask it (any JDBC client does: jdbc:hive2://127.0.0.1:10000)\n"
         f'  {python} -c "from pyhive import hive; {client}"'
     )

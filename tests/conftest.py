@@ -19,7 +19,9 @@ import pytest
 from dbt_common.tests import enable_test_caching
 from hypothesis import settings
 
+from change_tables.server.jars import ICEBERG, iceberg_folder, resolve_jars
 from change_tables.server.local_server import LocalServer, little_data, local_server
+from tests.table_format import TABLE_FORMAT
 
 _JAVA_OPTIONS = "spark.driver.defaultJavaOptions"
 SHARED = little_data(8) | {
@@ -187,7 +189,12 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalServer]:
         fcntl.flock(start, fcntl.LOCK_EX)
         if is_first := not running.exists():
             folder = Path(mkdtemp(prefix="server", dir=shared))
-            found = stack.enter_context(local_server(folder, SHARED, module="tests.server_with_events"))
+            options = ["--table-format", TABLE_FORMAT]
+            if TABLE_FORMAT == "iceberg":
+                resolve_jars(iceberg_folder(), ICEBERG)
+            found = stack.enter_context(
+                local_server(folder, SHARED, options=options, module="tests.server_with_events")
+            )
             running.write_text(json.dumps(asdict(found), default=str))
         told = json.loads(running.read_text())
         fcntl.flock(used, fcntl.LOCK_SH)

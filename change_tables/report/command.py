@@ -17,6 +17,7 @@ from change_tables.server.connection import Address, NoSessionError, address_opt
 from .facts import Facts, read_run_results
 from .findings import ACT, Finding, Thresholds, findings_of
 from .reading import ReadingError, Session, Wish, read_facts
+from .table_formats import table_format_of
 from .texts import as_json, worst, write_whole
 
 Writer = Callable[[Facts, list[Finding], Thresholds], str]
@@ -98,7 +99,9 @@ def report(context: click.Context, /, **given: Any) -> None:
         with console.status("connecting") as status:
             session = Session(address)
             try:
-                facts = read_facts(session.query, wish, datetime.now(UTC), nodes, status.update)
+                facts = read_facts(
+                    session.query, wish, datetime.now(UTC), nodes, status.update, table_format_of(session.query)
+                )
             finally:
                 session.close()
         findings = findings_of(facts, thresholds)

@@ -16,11 +16,11 @@ from itertools import pairwise
 from typing import Any
 
 from change_tables.generator.names import quoted
-from change_tables.server.connection import UNREADABLE, Address, NoSessionError, close_quietly, words_of
-from change_tables.server.jars import ICEBERG_CATALOG
+from change_tables.server.connection import UNREADABLE, Address, close_quietly, words_of
 
 from .facts import AGES, OLDER, Facts, Kept, Node, Run, Sample, Size, TableFacts, news_of, time_of_batch
 from .pasted import named, sql_text
+from .table_formats import DELTA, TableFormat
 
 Rows = list[dict[str, Any]]
 """The rows of a statement, each by the names of its columns."""
@@ -66,14 +66,10 @@ class Session:
         """Opens it.
 
         Raises:
-            NoSessionError: there is none, or tables there are of another format than Delta.
+            NoSessionError: there is none.
             ReadingError: it cannot be asked.
         """
         self._connection = address.connect(statements_may_last=True)
-        (catalog,) = self.query("set spark.sql.catalog.spark_catalog")
-        if catalog["value"] == ICEBERG_CATALOG:
-            self.close()
-            raise NoSessionError(f"the tables of {address.address} are Iceberg", "the report reads Delta tables alone")
 
     def query(self, statement: str) -> Rows:
         """The rows of a statement.
@@ -102,6 +98,7 @@ def read_facts(
     now: datetime,
     nodes: Sequence[Node] = (),
     say: Callable[[str], object] = str,
+    table_format: TableFormat = DELTA,
 ) -> Facts:
     """What the server knows.
 
@@ -111,6 +108,7 @@ def read_facts(
         now: the time from which ages are counted
         nodes: of dbt's last run
         say: is told what is being read
+        table_format: of the server's tables
 
     Raises:
         ReadingError: the table of the runs cannot be read. What else cannot be read is in `not_read` of the facts.
@@ -118,7 +116,7 @@ def read_facts(
     not_read = _NotRead()
     say("runs")
     tables, reporting = _tables(query, wish)
-    reader = _Reader(query, wish, now, tables, not_read)
+    reader = _Reader(query, wish, now, tables, not_read, table_format)
     say("rejected and waiting rows")
     reader.read_kept()
     say("reported changes")
@@ -126,7 +124,7 @@ def read_facts(
     tables = [replace(table, kept=tuple(reader.kept.get(table.log, ()))) for table in tables]
     if wish.sizes:
         say("sizes")
-        tables = [replace(table, size=_size(query, table, not_read)) for table in tables]
+        tables = [replace(table, size=_size(query, table, not_read, table_format)) for table in tables]
     runs_table = f"{wish.schema}.{wish.runs_table}"
     return Facts(now, tuple(tables), tuple(nodes), not_read.lines(), runs_table)
 
@@ -206,9 +204,11 @@ class _Reader:
         now: datetime,
         tables: Sequence[TableFacts],
         not_read: _NotRead,
+        table_format: TableFormat,
     ) -> None:
         self._query, self._wish, self._now, self._not_read = query, wish, now, not_read
         self._tables = {table.log: table for table in tables}
+        self._format = table_format
         self._acknowledged: str | None = None
         self.kept: dict[str, list[Kept]] = {}
         """What was read, by log."""
@@ -221,7 +221,7 @@ class _Reader:
 
         def rows_of(log: str) -> str:
             return (
-                "_status, _status_reason, _raw_row, _equal_rows, _batch_id, _row_id as _row"
+                f"_status, _status_reason, _raw_row, _equal_rows, _batch_id, {self._format.row_id} as _row"
                 f" from {_relation(log, '__quarantine')} where _healed_at is null"
             )
 
@@ -232,9 +232,9 @@ class _Reader:
         looking: set[str] = set()
         for schema in sorted({_parts(log)[0] for log in self._tables}):
             try:
-                for row in self._query(f"show table extended in {quoted(schema)} like '*__reports'"):
-                    if set(re.findall(r"'(\w+)' as code", str(row["information"]))) - {CONFLICTING}:
-                        looking.add(f"{schema}.{str(row['tableName']).removesuffix('__reports')}")
+                for name, text in self._format.texts_of_views(self._query, schema, "*__reports"):
+                    if set(re.findall(r"'(\w+)' as code", text)) - {CONFLICTING}:
+                        looking.add(f"{schema}.{name.removesuffix('__reports')}")
             except ReadingError as error:
                 self._not_read.add("views", schema, error)
 
@@ -336,10 +336,11 @@ def _grouped(answer: Iterable[Mapping[str, Any]]) -> Iterator[tuple[tuple[Any, .
     yield from groups.items()
 
 
-def _size(query: Callable[[str], Rows], table: TableFacts, not_read: _NotRead) -> Size | None:
+def _size(
+    query: Callable[[str], Rows], table: TableFacts, not_read: _NotRead, table_format: TableFormat
+) -> Size | None:
     try:
-        (row,) = query(f"describe detail {_relation(table.log, '__state')}")
-        return Size(int(row["sizeInBytes"]), int(row["numFiles"]))
+        return Size(*table_format.size(query, _relation(table.log, "__state")))
     except ReadingError as error:
         not_read.add("size", table.log, error)
         return None

@@ -97,6 +97,20 @@
 {% endmacro %}
 
 
+{#- How dbt drops a relation: where Iceberg is not told to purge a table, all of its files stay. -#}
+{% macro spark__drop_relation(relation) %}
+    {% call statement('drop_relation', auto_begin=False) -%}
+        {{ change_tables.drop_of(relation.type, relation) }}
+    {%- endcall %}
+{% endmacro %}
+
+
+{#- The statement that drops a relation of a type, with its files. -#}
+{% macro drop_of(type, relation) %}
+    {% do return('drop ' ~ type ~ ' if exists ' ~ relation ~ (' purge' if type == 'table' and change_tables.file_format_of_project() == 'iceberg')) %}
+{% endmacro %}
+
+
 {#-
     The statement that makes a view. Spark cannot read an Iceberg view that has a named window, so each window is written out where it is used;
     parentheses in it may be two deep.
@@ -259,7 +273,7 @@ when not matched and source._checkpoint is not null then insert (_checkpoint, {{
 {#- Why a relation, as dbt has listed it, is left alone where rows are deleted for good; none: it is not. -#}
 {% macro why_left_alone(existing) %}
     {% do return('it is not there') if existing is none %}
-    {% do return(none if existing.is_delta else 'it is no Delta table') %}
+    {% do return(none if change_tables.is_maintained(existing) else 'it is no table of Delta or Iceberg') %}
 {% endmacro %}
 
 
@@ -281,10 +295,14 @@ when not matched and source._checkpoint is not null then insert (_checkpoint, {{
 {% endmacro %}
 
 
-{#- The statement that brings a table into few files. -#}
+{#-
+    The statement that brings a table into few files. Iceberg gives them a new sequence number: by that of before, files that say which rows are
+    deleted would stay.
+-#}
 {% macro compaction_of(table) %}
     {% do return('optimize ' ~ table if change_tables.file_format_of_project() == 'delta' else
-        "call system.rewrite_data_files(table => '" ~ table ~ "', options => map('delete-file-threshold', '1', 'min-input-files', '2'))") %}
+        "call system.rewrite_data_files(table => '" ~ table ~ "', options => map('delete-file-threshold', '1', 'min-input-files', '2',"
+        ~ " 'remove-dangling-deletes', 'true', 'use-starting-sequence-number', 'false'))") %}
 {% endmacro %}
 
 

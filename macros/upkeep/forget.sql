@@ -52,7 +52,7 @@
     {% for log in logs %}
         {% do change_tables._forget_in_models(log, held) %}
     {% endfor %}
-    {% do run_query('drop table if exists ' ~ look.batch) %}
+    {% do run_query(change_tables.drop_of('table', look.batch)) %}
     {% if raw %}
         {% do change_tables.forget_in_raw(logs, held) %}
     {% elif look.rows %}
@@ -476,7 +476,7 @@ when matched then delete
     {% for node in graph.nodes.values() | sort(attribute='unique_id') if node.resource_type == 'test' and node.depends_on.nodes | select('in', models) | list %}
         {% set stored = adapter.get_relation(node.database, node.schema, node.alias) %}
         {% if stored is not none and stored.is_table %}
-            {% do change_tables.send_or_say('drop table if exists ' ~ stored, 'stored failures of a data test', dry_run) %}
+            {% do change_tables.send_or_say(change_tables.drop_of('table', stored), 'stored failures of a data test', dry_run) %}
             {% do print(stored ~ ': dropped, stored failures of a data test') if not dry_run %}
         {% endif %}
     {% endfor %}

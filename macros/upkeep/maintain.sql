@@ -28,7 +28,7 @@
     {% for found in models %}
         {% set place = loop.index ~ '/' ~ loop.length ~ ' ' %}
         {% for batch in change_tables.batches_before(found.relation, retained_since, found.node) %}
-            {% do change_tables.send_or_say('drop table if exists ' ~ batch, 'left by a run that died', dry_run) %}
+            {% do change_tables.send_or_say(change_tables.drop_of('table', batch), 'left by a run that died', dry_run) %}
             {% do print(place ~ batch ~ ': dropped, left by a run that died') if not dry_run %}
         {% endfor %}
         {% for table in [change_tables.state_relation(found.relation, found.node), change_tables.quarantine_relation(found.relation)] %}

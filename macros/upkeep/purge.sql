@@ -33,7 +33,6 @@
     {% if older_than is not none and (older_than is boolean or older_than is not number or older_than < 0) %}
         {% do change_tables.refuse_command('purge', '`older_than` must be a number of days, got ' ~ change_tables.shown_value(older_than)) %}
     {% endif %}
-    {% do change_tables.refuse_command('purge', change_tables.why_command_is_refused()) if change_tables.why_command_is_refused() %}
     {% set tables = change_tables.raw_tables_with_logs('purge', include) %}
     {% do change_tables.refuse_command('purge', 'no raw table' ~ (' is named ' ~ include | join(', ') if include else ' is there')) if not tables %}
     {% set deleted = [] %}

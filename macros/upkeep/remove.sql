@@ -49,7 +49,7 @@
 
 
 {% macro _drop(type, relation, dry_run) %}
-    {% do change_tables.send_or_say('drop ' ~ type ~ ' if exists ' ~ relation, 'of the table that is removed', dry_run) %}
+    {% do change_tables.send_or_say(change_tables.drop_of(type, relation), 'of the table that is removed', dry_run) %}
     {% do print(relation ~ ': dropped') if not dry_run %}
 {% endmacro %}
 

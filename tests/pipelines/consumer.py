@@ -14,6 +14,7 @@ import yaml
 from dbt.cli.main import dbtRunner, dbtRunnerResult
 
 from change_tables.cli.main import main
+from tests.table_format import TABLE_FORMAT
 
 REPOSITORY = Path(__file__).parents[2]
 
@@ -21,6 +22,13 @@ BUILT_AGAIN = ("--exclude-resource-type", "seed")
 """Options of a build after the first: a seed would be written again as it is."""
 SEED_OF_TRAILS = "goldengate_io_types"
 """All models that stage refer to it, and the staging of trails alone reads it."""
+
+SETTINGS_OF_ICEBERG: Mapping[str, Any] = {
+    "models": {"+file_format": "iceberg"},
+    "seeds": {"+file_format": "iceberg"},
+    "dispatch": [{"macro_namespace": "dbt", "search_order": ["consumer", "change_tables", "dbt"]}],
+}
+"""What a project needs for tables of Iceberg, as docs/iceberg.md says."""
 
 CALLS = {
     "stg": "{{{{ change_tables.staged_changes('{source}', '{table}') }}}}\n",
@@ -65,6 +73,8 @@ class Consumer:
     """Whether dbt writes its manifest and its results, for `--state` and `retry`: that takes longer than to parse."""
     settings: Mapping[str, Any] = field(default_factory=dict)
     """Further ones of its `dbt_project.yml`."""
+    table_format: str = TABLE_FORMAT
+    """Of the server that it builds on."""
     target: Mapping[str, Any] | None = None
     """What its profile says of another server; none: that of this package."""
 
@@ -74,8 +84,15 @@ class Consumer:
         models = self.folder / "models"
         models.mkdir(parents=True)
         self._dump("packages.yml", {"packages": [{"local": str(REPOSITORY)}]})
-        project = {"name": "consumer", "version": "1.0.0", "profile": "consumer", "vars": dict(self.variables)}
-        project |= self.settings
+        project: dict[str, Any] = {
+            "name": "consumer",
+            "version": "1.0.0",
+            "profile": "consumer",
+            "vars": dict(self.variables),
+        }
+        project |= SETTINGS_OF_ICEBERG if self.table_format == "iceberg" else {}
+        for name, value in self.settings.items():
+            project[name] = project.get(name, {}) | value if isinstance(value, Mapping) else value
         self._dump("dbt_project.yml", project)
         self.write_profile()
         self.write_sources(entries, further_sources)

@@ -106,7 +106,7 @@ class Lake:
             "current": f"select {', '.join(COLUMNS)} from ",
             "history": HISTORY_QUERY,
         }
-        return Counter(self.raw.query(f"{queries[model.split('_')[0]]} {self.project.schema}.{table or model}"))
+        return Counter(self.raw.query(f"{queries[model.split('_')[0]]} {table or f'{self.project.schema}.{model}'}"))
 
     def assert_models(self, batch: int, models: Sequence[str] = ()) -> None:
         """Each model shows what the changes that have landed up to a batch say, and no row twice."""
@@ -138,10 +138,9 @@ class Lake:
         found: list[int] = []
         has_checkpoints = False
         for version in range(self.raw.version(f"{self.project.schema}.{model}__state") + 1):
-            table = f"{model}__state version as of {version}"
+            table = self.raw.as_of(f"{self.project.schema}.{model}__state", version)
             checkpoints = self.raw.query(
-                f"select get_json_object(_checkpoint, '$.batch') from {self.project.schema}.{table}"
-                " where startswith(_checkpoint, '{')"
+                f"select get_json_object(_checkpoint, '$.batch') from {table} where startswith(_checkpoint, '{{')"
             )
             assert len(checkpoints) == len(set(checkpoints))
             assert len(checkpoints) == 1 or model.startswith("dedup")

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from demo.database import Column
-from demo.landing import TABLE_FORMAT, create_table, insert_rows, literal
+from demo.landing import TABLE_FORMAT as LANDED_FORMAT
+from demo.landing import create_table, insert_rows, literal
+from tests.table_format import TABLE_FORMAT
 
 
 class Expression(str):
@@ -16,12 +19,12 @@ class Expression(str):
 class Raw:
     """A connection to the server, with what a test does over it."""
 
-    row_id = "_row_id"
-    """The column by which quarantined rows are known."""
-
-    def __init__(self, connection: Any) -> None:
-        """Take a PyHive connection."""
+    def __init__(self, connection: Any, table_format: str = TABLE_FORMAT) -> None:
+        """Take a PyHive connection, and the format of the server's tables."""
         self._connection = connection
+        self.table_format = table_format
+        self.row_id = "_row_id" if table_format == "delta" else "_row_hash"
+        """The column by which quarantined rows are known."""
         self._rows_of_views: dict[str, str] = {}
 
     def query(self, statement: str) -> list[tuple[Any, ...]]:
@@ -33,8 +36,11 @@ class Raw:
         finally:
             cursor.close()
 
-    def create(self, table: str, columns: Mapping[str, str], landed_as: str = TABLE_FORMAT) -> None:
-        """Make a raw table from scratch, empty: of this format, or a `view` of a table that rows are inserted into."""
+    def create(self, table: str, columns: Mapping[str, str], landed_as: str = LANDED_FORMAT) -> None:
+        """Make a raw table from scratch, empty: of this format, or a `view` of a table that rows are inserted into.
+
+        Where the server's tables are Iceberg, so is this one.
+        """
         self.query(f"create schema if not exists {table.split('.')[0]}")
         described = [Column(name, data_type) for name, data_type in columns.items()]
         if landed_as == "view":
@@ -42,7 +48,9 @@ class Raw:
             create_table(self._connection, f"{table}__rows", described)
             self.query(f"create or replace view {table} as select * from {table}__rows")
         else:
-            create_table(self._connection, table, described, landed_as)
+            stored, space, partitioned = landed_as.partition(" ")
+            stored = "iceberg" if self.table_format == "iceberg" else stored
+            create_table(self._connection, table, described, f"{stored}{space}{partitioned}")
 
     def insert(self, table: str, rows: Sequence[Sequence[Any]]) -> None:
         """Append rows, values in the order of the table's columns."""
@@ -54,5 +62,32 @@ class Raw:
             self.query(f"insert into {table} select {', '.join(values)}")
 
     def version(self, table: str) -> int:
-        """The number of the last commit to a Delta table."""
-        return int(self.query(f"describe history {table} limit 1")[0][0])
+        """The number of the last commit to a table, from 0."""
+        if self.table_format == "delta":
+            return int(self.query(f"describe history {table} limit 1")[0][0])
+        return len(self._snapshots(table)) - 1
+
+    def as_of(self, table: str, version: int) -> str:
+        """The table as that commit has left it, for a query."""
+        return f"{table} version as of {version if self.table_format == 'delta' else self._snapshots(table)[version]}"
+
+    def restore(self, table: str, version: int) -> None:
+        """Let a table be again as that commit has left it."""
+        if self.table_format == "delta":
+            self.query(f"restore table {table} to version as of {version}")
+        else:
+            self.query(f"call system.rollback_to_snapshot('{table}', {self._snapshots(table)[version]})")
+
+    def folder(self, table: str) -> Path:
+        """Where a table's files are."""
+        described = dict(row[:2] for row in self.query(f"describe extended {table}"))
+        return Path(described["Location"].removeprefix("file:"))
+
+    def live_files(self, table: str) -> int:
+        """How many files a table has now: those of Iceberg that say which rows are deleted count, too."""
+        if self.table_format == "delta":
+            return int(self.query(f"describe detail {table}")[0][9])
+        return len(self.query(f"select file_path from {table}.files"))
+
+    def _snapshots(self, table: str) -> list[int]:
+        return [row[0] for row in self.query(f"select snapshot_id from {table}.history order by made_current_at")]

@@ -245,7 +245,7 @@ def test_a_run_that_died_before_its_end_is_written_by_the_next_and_what_is_read_
     # records at positions that have landed
     records = f"{SCHEMA}_raw.records"
     feeds.raw.query(f"insert into {records} select * from {records} where topic = 'topic' and offset < 2")
-    feeds.raw.query(f"create table {RUNS}_before using delta as select * from {RUNS}")
+    feeds.raw.query(f"create table {RUNS}_before using {feeds.raw.table_format} as select * from {RUNS}")
     assert feeds.build(tables=tables)["dedup_feed__shop"] == "nothing new, 2 passed over"
     feeds.raw.query(f"insert overwrite {RUNS} select * from {RUNS}_before")
     counts = [len(feeds.runs(name, "1")) for name in tables]
@@ -407,7 +407,7 @@ def test_tables_that_were_changed_by_hand_are_seen_and_made_right(feeds: Feeds) 
     held.land(50, 5)
     held.build()
     for table, version in zip((log, current, history), before, strict=True):
-        held.raw.query(f"restore table {table} to version as of {version}")
+        held.raw.restore(table, version)
     said = held.failing()
     assert set(said) == {f"written_{kind}" for kind in STATES}
     assert all("its table was set back to an older version" in each for each in said.values())
@@ -418,7 +418,7 @@ def test_tables_that_were_changed_by_hand_are_seen_and_made_right(feeds: Feeds) 
     version = held.raw.version(log)
     held.land(60, 6)
     held.build()
-    held.raw.query(f"restore table {log} to version as of {version}")
+    held.raw.restore(log, version)
     held.raw.query(f"delete from {HELD} where landed = 60")
     for options in (RESCAN, ()):
         refused = held.build(*options, must_succeed=False)

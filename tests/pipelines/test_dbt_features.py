@@ -11,6 +11,8 @@ from typing import Any
 import pytest
 import yaml
 
+from tests.table_format import TABLE_FORMAT
+
 from . import idm_cases, kafka_cases, openedge_cases, qlik_cases, trail_cases
 from .cases import Case, current_rows
 from .consumer import BUILT_AGAIN, REPOSITORY, Consumer
@@ -62,7 +64,8 @@ MODELS = {
     "events": "{{ change_tables.openedge_events('feed', ['applied']) }}",
     # what a user's model takes in, by merge
     "taken_in": (
-        "{{ config(materialized='incremental', incremental_strategy='merge', unique_key='id', file_format='delta') }}\n"
+        "{{ config(materialized='incremental', incremental_strategy='merge', unique_key='id', file_format='"
+        f"{TABLE_FORMAT}') }}}}\n"
         "select id, name, _is_deleted, _batch_id"
         " from ({{ change_tables.changes_since(ref('current_feed__defaults')) }})"
     ),
@@ -107,7 +110,7 @@ class Features:
             column["description"] = NAME_OF_SOURCE
         self._dump("models/sources.yml", sources)
         project = yaml.safe_load((self.project.folder / "dbt_project.yml").read_text())
-        project["models"] = {"+persist_docs": {"relation": True, "columns": True}, "+file_format": "delta"}
+        project["models"] = {"+persist_docs": {"relation": True, "columns": True}, "+file_format": TABLE_FORMAT}
         project["quoting"] = {"identifier": True}
         self._dump("dbt_project.yml", project)
         profiles = yaml.safe_load((self.project.folder / "profiles.yml").read_text())

@@ -14,17 +14,12 @@ from change_tables.server.jars import ICEBERG, iceberg_folder, resolve_jars
 from change_tables.server.local_server import LocalServer, local_server, short_lived
 
 from .cases import Case, Results, assert_rejected, assert_reported, assert_statuses, build_batches
-from .consumer import Consumer, Entry
+from .consumer import SETTINGS_OF_ICEBERG, Consumer, Entry
 from .landing import Raw
 from .qlik_cases import CASES, SPARSE_VERSIONS, TWO_HEADERS, WITH_HISTORY, bare, seq
 from .statements import hanging, intercepted, wait_until_hanging
 
 SCHEMA = "ice_pages"
-SETTINGS = {
-    "models": {"+file_format": "iceberg"},
-    "seeds": {"+file_format": "iceberg"},
-    "dispatch": [{"macro_namespace": "dbt", "search_order": ["consumer", "change_tables", "dbt"]}],
-}
 PAGES = [case for case in CASES if case.entry.name in ("defaults", "sparse")]
 BUSY_COLUMNS = {"id": "int", "name": "string", "amount": "decimal(10,2)", "pieces": "int"}
 BUSY = Entry("busy", TWO_HEADERS | {"arrival": "batch"}, BUSY_COLUMNS, WITH_HISTORY)
@@ -53,16 +48,14 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalServer]:
 def raw(server: LocalServer) -> Iterator[Raw]:
     """A connection to land raw rows over and to read models with."""
     connection = server.connect()
-    raw = Raw(connection)
-    raw.row_id = "_row_hash"
-    yield raw
+    yield Raw(connection, "iceberg")
     connection.close()
 
 
 @pytest.fixture(scope="module")
 def project(server: LocalServer, tmp_path_factory: pytest.TempPathFactory) -> Consumer:
     """A project with all tables."""
-    return Consumer(tmp_path_factory.mktemp(SCHEMA) / "project", server.port, SCHEMA, settings=SETTINGS)
+    return Consumer(tmp_path_factory.mktemp(SCHEMA) / "project", server.port, SCHEMA, table_format="iceberg")
 
 
 @pytest.fixture(scope="module")
@@ -118,7 +111,7 @@ def test_of_two_runs_that_write_the_second_fails_and_changes_nothing(
 ) -> None:
     """The other run has read its guard and hangs before its commit while this one writes."""
     raw.insert(TABLE, [bare(30, "U", 1, "c", None, 1, 3)])
-    beside = Raw(server.connect())
+    beside = Raw(server.connect(), "iceberg")
     others: dict[str, Future[Any]] = {}
 
     def begin_another(sql: str) -> str:
@@ -149,7 +142,7 @@ def test_a_first_build_that_died_or_met_another_is_begun_again(
     raw.query(f"drop table {SCHEMA}.dedup_feed__busy__quarantine")
     state = f"{SCHEMA}.dedup_feed__busy__state"
     statement = f"merge into {state}"
-    beside = Raw(server.connect())
+    beside = Raw(server.connect(), "iceberg")
 
     def die(sql: str) -> str:
         if statement in sql:
@@ -202,9 +195,7 @@ def test_columns_are_added_and_widened_as_iceberg_can_and_refused_else(project: 
 
 
 @pytest.mark.usefixtures("results")
-def test_maintain_leaves_the_rows_and_fewer_files_and_what_is_for_delta_alone_is_refused(
-    project: Consumer, raw: Raw
-) -> None:
+def test_maintain_leaves_the_rows_and_fewer_files(project: Consumer, raw: Raw, server: LocalServer) -> None:
     before = _busy(raw)
     files = f"select count(*) from {SCHEMA}.history_feed__busy__state.files"
     ((many,),) = raw.query(files)
@@ -213,21 +204,39 @@ def test_maintain_leaves_the_rows_and_fewer_files_and_what_is_for_delta_alone_is
     assert f"{SCHEMA}.history_feed__busy__state: {many} files, now " in said
     assert raw.query(files)[0][0] < many
     assert _busy(raw) == before
-    for command in (["purge"], ["forget", "busy", "--key", '{"id": 1}']):
-        code, _, complained = project.command(*command)
-        assert code != 0
-        assert "it is for Delta alone, and the models have `file_format: iceberg`" in complained
+    # what runs have dropped has left no file
+    assert list((server.folder / "warehouse").rglob("*_state/**/*.parquet"))
+    assert not list((server.folder / "warehouse").rglob("*__batch_*/**/*.parquet"))
+
+
+@pytest.mark.usefixtures("results")
+def test_purge_deletes_raw_rows_and_leaves_the_models_and_forget_is_refused(project: Consumer, raw: Raw) -> None:
+    before = _busy(raw)
+    count = f"select count(*) from {TABLE}"
+    ((many,),) = raw.query(count)
+    code, said, complained = project.command("purge", "--with-rejected", "--include", "busy")
+    ((left,),) = raw.query(count)
+    assert (code, complained) == (0, "")
+    assert f"{TABLE}: {many - left} rows deleted\n" in said
+    assert left < many
+    assert _busy(raw) == before
+    code, _, complained = project.command("forget", "busy", "--key", '{"id": 1}')
+    assert code != 0
+    assert "it is for Delta alone, and the models have `file_format: iceberg`" in complained
+    assert _busy(raw) == before
 
 
 def test_models_of_another_format_than_the_server_s_are_refused(project: Consumer) -> None:
     for settings, said in (
         ({}, "the server's tables are Iceberg: set `+file_format: iceberg` for models and seeds"),
         (
-            {name: SETTINGS[name] for name in ("models", "seeds")},
+            {name: SETTINGS_OF_ICEBERG[name] for name in ("models", "seeds")},
             "`file_format: iceberg` needs in dbt_project.yml `dispatch:",
         ),
     ):
-        other = Consumer(project.folder.with_name("other"), project.port, "other", settings=settings)
+        other = Consumer(
+            project.folder.with_name("other"), project.port, "other", settings=settings, table_format="delta"
+        )
         other.write([BUSY])
         refused = other.dbt("run", must_succeed=False)
         assert said in str(refused.exception) + str(refused.result)

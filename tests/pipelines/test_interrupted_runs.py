@@ -15,6 +15,7 @@ import pytest
 
 from change_tables.server.local_server import SHORT_LIVED, local_server
 from change_tables.server.thrift_server import jvms_of
+from tests.table_format import ADD_TO, TABLE_FORMAT
 
 from .consumer import CALLS, Consumer
 from .lakes import LANDED, Lake
@@ -42,7 +43,9 @@ class ServedLake(Lake):
     def serve(self) -> None:
         """Start a server over the folder, when what is left of the one before has ended."""
         self._servers.close()
-        server = self._servers.enter_context(local_server(self._folder / "server", MANY_CORES))
+        server = self._servers.enter_context(
+            local_server(self._folder / "server", MANY_CORES, options=["--table-format", TABLE_FORMAT])
+        )
         self.raw = Raw(server.connect())
         self.project.port = server.port
         if self.project.folder.exists():
@@ -54,7 +57,8 @@ class ServedLake(Lake):
 
     def table_folder(self, model: str) -> Path:
         """The folder of a model's table."""
-        return self._folder / f"server/warehouse/{SCHEMA}.db/{model}__state"
+        schema = f"{SCHEMA}.db" if TABLE_FORMAT == "delta" else SCHEMA
+        return self._folder / f"server/warehouse/{schema}/{model}__state"
 
     def run_and_kill(self, statements: Sequence[str], when_hanging: Callable[[], None]) -> None:
         """Build until these statements hang inside Spark, and kill the server's JVM, as a power cut would."""
@@ -99,10 +103,10 @@ def test_builds_that_are_killed_are_made_good_by_the_next(lake: ServedLake) -> N
     untouched += REPLAYING
     lake.run_and_kill(
         [
-            f"insert into {SCHEMA}.dedup_feed__busy__state",
+            f"{ADD_TO} {SCHEMA}.dedup_feed__busy__state",
             f"create or replace table {SCHEMA}.dedup_feed__new_log__state",
             f"create or replace table {SCHEMA}.current_feed__new_state__state",
-            f"insert into {SCHEMA}.dedup_feed__partial__state",
+            f"{ADD_TO} {SCHEMA}.dedup_feed__partial__state",
             f"merge into {SCHEMA}.current_feed__full__state",
             f"create table {SCHEMA}.current_feed__late__batch_",
             f"insert into {SCHEMA}.history_feed__late__batch_",
@@ -110,7 +114,7 @@ def test_builds_that_are_killed_are_made_good_by_the_next(lake: ServedLake) -> N
         ],
         when_hanging=wait_for_files,
     )
-    assert not list(half_written.glob("_delta_log/*.json"))
+    assert not list(half_written.glob("*/*.json"))
 
     lake.serve()
     lake.assert_models(1, untouched)

@@ -102,7 +102,7 @@ class Kept:
     def of(self, name: str, healed: bool = False) -> set[tuple[Any, ...]]:
         """Status, code and number of the kept rows of a log, each of which is there once."""
         rows = self.raw.query(
-            "select _row_id, _status, substring_index(_status_reason, ':', 1), _equal_rows"
+            f"select {self.raw.row_id}, _status, substring_index(_status_reason, ':', 1), _equal_rows"
             f" from {SCHEMA}.dedup_feed__{name}__quarantine"
             f" where _healed_at is {'not ' if healed else ''}null"
         )

@@ -19,6 +19,7 @@ from demo.run import models_of, play_batches
 from demo.workload import Workload
 from demo.writers import BY_NAME
 from demo.writers.deliveries import REPLICATED
+from tests.table_format import TABLE_FORMAT
 
 SEED = int(os.environ.get("CHANGE_TABLES_PROOF_SEED", "0")) + 2
 SCALE = int(os.environ.get("CHANGE_TABLES_PROOF_SCALE", "1"))
@@ -32,7 +33,7 @@ def test_every_model_equals_the_source_database_after_each_batch(
     for name in ("CHANGE_TABLES_HOST", "CHANGE_TABLES_PORT"):
         monkeypatch.setenv(name, "")  # a build sets them, and the next module has them as they were
     writer = BY_NAME[feed](SEED)
-    project = DbtProject(tmp_path, feed)
+    project = DbtProject(tmp_path, feed, table_format=TABLE_FORMAT)
     selected = project.options_for(models_of(feed, REPLICATED))
     workload = Workload(SEED, SCALE, swaps=writer.swaps)
     with Progress(StringIO()) as progress:

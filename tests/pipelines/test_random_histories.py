@@ -14,6 +14,8 @@ from typing import Any, ClassVar
 
 import pytest
 
+from tests.table_format import TABLE_FORMAT
+
 from .consumer import Consumer, Entry
 from .histories import (
     COLUMNS,
@@ -87,7 +89,7 @@ where number = 1
 """
 # a user's model that keeps all changes, and what they come to
 COPY = """
-{{{{ config(materialized='incremental', file_format='delta', on_schema_change='append_new_columns') }}}}
+{{{{ config(materialized='incremental', file_format='{1}', on_schema_change='append_new_columns') }}}}
 
 select *
 from ({{{{ change_tables.changes_since(ref('{0}')) }}}})
@@ -263,7 +265,7 @@ def project(consumer: Callable[[str], Consumer]) -> Consumer:
         query = f"{{{{ change_tables.as_of(ref('history_feed__full'), \"timestamp'{moment}'\") }}}}\n"
         (project.folder / f"models/as_of_{name}.sql").write_text(query)
     for name, kind in COPIES.items():
-        (project.folder / f"models/copy_{name}.sql").write_text(COPY.format(f"{kind}_feed__{name}"))
+        (project.folder / f"models/copy_{name}.sql").write_text(COPY.format(f"{kind}_feed__{name}", TABLE_FORMAT))
     for proof in OF_CHANGE_ROWS:
         name = proof.entry.name
         (project.folder / f"models/at_bounds_{name}.sql").write_text(AT_BOUNDS.format(name))

@@ -200,7 +200,7 @@ class Lake:
             life.drop_column()
             if not life.feed.keeps_dropped:
                 self.raw.query(
-                    f"create or replace table {SCHEMA}_raw.{name} using delta"
+                    f"create or replace table {SCHEMA}_raw.{name} using {self.raw.table_format}"
                     f" as select * except ({DROPPED}) from {SCHEMA}_raw.{name}"
                 )
             self._land_load(name)

@@ -224,7 +224,9 @@ def test_of_two_first_runs_the_second_publishes_nothing(channels: Channels) -> N
     state = f"{SCHEMA}.xds_second__state"
     other = before(
         f"show tables in {SCHEMA} like 'xds_second__state'",
-        lambda: channels.raw.query(f"create table {state} using delta as select * from {SCHEMA}.xds__state"),
+        lambda: channels.raw.query(
+            f"create table {state} using {channels.raw.table_format} as select * from {SCHEMA}.xds__state"
+        ),
     )
     with intercepted(other):
         said = channels.said("xds_second")
@@ -254,7 +256,7 @@ def test_each_commit_is_whole_and_has_its_checkpoint(channels: Channels) -> None
         rows = channels.raw.query(
             f"select count(_checkpoint), count(distinct _batch_id),"
             f" max(get_json_object(_checkpoint, '$.batch')) = max(_batch_id)"
-            f" from {state} version as of {version}"
+            f" from {channels.raw.as_of(state, version)}"
         )
         assert rows in ([(1, version + 1, True)], [(1, 1, True)])
 

@@ -40,6 +40,7 @@ from change_tables.report.findings import ACT, KINDS, OK, WATCH, Finding, Thresh
 from change_tables.report.metrics import as_metrics
 from change_tables.report.page import as_page
 from change_tables.report.reading import ReadingError, Rows, Wish, read_facts
+from change_tables.report.table_formats import table_format_of
 from change_tables.report.texts import as_json, write_whole
 from tests.report.report_facts import ATTACK, NOW, made_up_facts
 
@@ -469,6 +470,8 @@ def answers(facts: Facts, refused: str = "", said: list[str] | None = None) -> C
                 for table in facts.tables
                 if any(kept.code == "orphan" for kept in table.kept)
             ]
+        if statement.startswith("set "):
+            return [{"value": "org.apache.spark.sql.delta.catalog.DeltaCatalog"}]
         if statement.startswith("describe detail"):
             return [{"sizeInBytes": 10, "numFiles": 2}]
         if statement.startswith("show tables"):
@@ -540,6 +543,20 @@ class _Clock(datetime):
     @classmethod
     def now(cls, _: Any = None) -> Any:
         return NOW
+
+
+def test_tables_of_iceberg_are_asked_by_its_own_statements() -> None:
+    told: dict[str, Rows] = {
+        "set spark.sql.catalog.spark_catalog": [{"value": "org.apache.iceberg.spark.SparkCatalog"}],
+        "show views in `analytics` like '*__reports'": [{"viewName": "dedup_shop__orders__reports"}],
+        "show create table `analytics`.`dedup_shop__orders__reports`": [{"createtab_stmt": "select 'orphan' as code"}],
+        "select sum(file_size_in_bytes) as bytes, count(*) as number from `a`.`b`.files": [{"bytes": 10, "number": 2}],
+    }
+    of_iceberg = table_format_of(told.__getitem__)
+    assert of_iceberg.row_id == "_row_hash"
+    texts = of_iceberg.texts_of_views(told.__getitem__, "analytics", "*__reports")
+    assert list(texts) == [("dedup_shop__orders__reports", "select 'orphan' as code")]
+    assert of_iceberg.size(told.__getitem__, "`a`.`b`") == (10, 2)
 
 
 def serve(monkeypatch: pytest.MonkeyPatch, facts: Facts, refused: str = "") -> None:

@@ -14,6 +14,7 @@ from change_tables.cli.main import main
 from change_tables.server.local_server import LocalServer
 from demo.landing import literal
 from tests.pipelines.landing import Raw
+from tests.table_format import TABLE_FORMAT
 
 SCHEMA = "report_of_runs"
 NOW = datetime.now(UTC)
@@ -26,10 +27,11 @@ create table {SCHEMA}.change_table_runs (
     first_seq string, last_seq string, first_changed_at timestamp, last_changed_at timestamp,
     kept_rejected bigint, kept_waiting bigint, waiting_since timestamp, settled string, settled_rows bigint,
     seconds double, package_version string, dbt_version string
-) using delta
+) using {TABLE_FORMAT}
 """
+ROW_ID = "_row_id" if TABLE_FORMAT == "delta" else "_row_hash"
 QUARANTINE = (
-    "_row_id string, _status string, _status_reason string, _raw_row string, _equal_rows bigint,"
+    f"{ROW_ID} string, _status string, _status_reason string, _raw_row string, _equal_rows bigint,"
     " _healed_at timestamp, _batch_id string"
 )
 
@@ -83,14 +85,14 @@ def address(server: LocalServer) -> Iterator[list[str]]:
         ),
         run("dedup_shop__lines", hour, new_changes=4),
         run("dedup_shop__prices", 9 * hour, seconds="null"),
-        f"create table {log}__state (_change_id string, _batch_id string) using delta",
+        f"create table {log}__state (_change_id string, _batch_id string) using {TABLE_FORMAT}",
         f"insert into {log}__state values ('a', '{batch(hour)}')",
-        f"create table {log}__quarantine ({QUARANTINE}) using delta",
+        f"create table {log}__quarantine ({QUARANTINE}) using {TABLE_FORMAT}",
         f"insert into {log}__quarantine values {kept(timedelta(), 'rejected', 'key_missing: id', 2)},"
         f" {kept(30 * hour, 'rejected', 'key_missing: no', 1)},"
         f" {kept(2 * day, 'waiting', 'transaction_open: 3 of 9', 4)},"
         f" {kept(day, 'rejected', 'key_missing: id', 7, True)}",
-        f"create table {SCHEMA}.dedup_shop__lines__state (_change_id string, _batch_id string) using delta",
+        f"create table {SCHEMA}.dedup_shop__lines__state (_change_id string, _batch_id string) using {TABLE_FORMAT}",
         f"insert into {SCHEMA}.dedup_shop__lines__state values ('a', '{batch(3 * hour)}')",
         f"create view {SCHEMA}.dedup_shop__lines as select * from {SCHEMA}.dedup_shop__lines__state",
         f"create view {SCHEMA}.dedup_shop__lines__reports as select 'a' as _change_id, 's' as _change_seq,"
@@ -99,7 +101,7 @@ def address(server: LocalServer) -> Iterator[list[str]]:
         f"create view {log}__reports as select 'a' as _change_id, 's' as _change_seq, 'conflicting_content' as code,"
         " 'y' as detail",
         f"create table {SCHEMA}.change_table_acknowledgements (source_name string, table_name string, code string,"
-        " id string, note string) using delta",
+        f" id string, note string) using {TABLE_FORMAT}",
         # twice, and one of another code
         f"insert into {SCHEMA}.change_table_acknowledgements values ('shop', 'orders', 'key_missing', '1', 'a'),"
         " ('shop', 'orders', 'key_missing', '1', 'b'), ('shop', 'orders', 'value_does_not_fit', '2', 'c')",
