@@ -52,7 +52,8 @@ test-long: lint  ## the proof with ten times the histories, other ones each day;
 	@CHANGE_TABLES_PROOF_SCALE=10 CHANGE_TABLES_PROOF_SEED=$(PROOF_SEED) \
 	    $(BIN)/python -m pytest tests/pipelines/test_random_histories.py tests/pipelines/test_event_histories.py \
 	    tests/pipelines/test_random_feeds.py tests/pipelines/test_random_deliveries.py \
-	    tests/pipelines/test_table_lives.py tests/pipelines/test_random_described_feeds.py
+	    tests/pipelines/test_table_lives.py tests/pipelines/test_random_described_feeds.py \
+	    tests/pipelines/test_shared_rows.py
 
 lint: $(READY) jars $(PROFILES)  ## the checks that need no server, the macros and their SQL among them
 	@$(BIN)/ruff check

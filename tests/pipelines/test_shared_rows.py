@@ -27,7 +27,10 @@ from .trail_histories import TrailLog, random_trails
 SCHEMA = "shared_rows"
 SEED = int(os.environ.get("CHANGE_TABLES_PROOF_SEED", "0"))
 SCALE = int(os.environ.get("CHANGE_TABLES_PROOF_SCALE", "1"))
-TABLES = {"trail": ["one", "two", "three", "four"], "topic": ["one", "two", "three"], "mapped": ["one", "two", "both"]}
+NAMES = ["one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"]
+MANY = len(NAMES) if SCALE > 1 else 0
+TABLES = {"trail": NAMES[: MANY or 4], "topic": NAMES[: MANY or 3], "mapped": ["one", "two", "both"]}
+"""`make test-long` has twelve tables in the trail and in the topic."""
 BATCHES = 3
 LEFT_OUT = "trail_three"
 """The table whose log is not built in the second batch, and reads raw by itself in the third."""
@@ -153,7 +156,7 @@ def _shown(change: Change) -> tuple[Any, ...]:
 
 @pytest.fixture(scope="module")
 def project(consumer: Callable[[str], Consumer]) -> Consumer:
-    """A project with four tables of a trail, and three each of a topic and of messages that entries describe."""
+    """A project with the tables of a trail, of a topic, and of messages that entries describe."""
     project = consumer(SCHEMA)
     entries = [
         Entry(entry.name, entry.change_table, entry.columns, ("stg", "dedup"), identifier=feed)
