@@ -77,16 +77,15 @@ LANDED: list[tuple[Entry, Mapping[str, str] | None]] = [
         _headers() | FEW_AS_TEXT | {"landed at": "timestamp"},
     ),
     (
-        _entry("qlik_types", QLIK | {"arrival": "landed at", "snapshot": "qlik_load"}, COLUMNS),
-        _headers() | AS_TEXT | {"landed at": "timestamp"},
+        _entry("qlik_types", QLIK | {"arrival": "landed at", "snapshot": "types_load"}, COLUMNS | NESTED),
+        _headers() | AS_TEXT | NESTED_LANDED | {"landed at": "timestamp"},
     ),
     (
         _entry(
             "qlik_plain",
             QLIK | TWO_HEADERS | {"images": "partial", "arrival": "none"},
-            NAMES | NESTED,
         ),
-        _headers("change_seq", "change_oper") | NAMES | NESTED_LANDED,
+        _headers("change_seq", "change_oper") | FEW_AS_TEXT,
     ),
     (
         _entry(
@@ -253,6 +252,7 @@ LANDED: list[tuple[Entry, Mapping[str, str] | None]] = [
 
 FURTHER: Mapping[str, Mapping[str, str]] = {
     "qlik_load": AS_TEXT,
+    "types_load": AS_TEXT | NESTED_LANDED,
     "renamed_load": {"order": "bigint", "its": "string", "name with spaces": "string", "sum": "string"},
     "kafka_load": COLUMNS,
     "registry": {"id": "bigint", "schema": "string"},
