@@ -38,12 +38,11 @@ from .machine import machine_of
 from .many import FEEDS, ManyTables
 from .plans import DELTA_LOG, event_log, read_executed
 from .processes import Meter, Usage
-from .projects import OURS, RAW, model_of, write_project, write_yaml
+from .projects import HAND, OURS, RAW, model_of, write_project, write_yaml
 
 ROOT = Path(__file__).resolve().parents[1]
 FOLDER = ROOT / ".build" / "cost"
 HERE, BY_HAND = "this checkout", "by hand"
-HAND = "cost_by_hand"
 _RUN = re.compile(r"select 'run (-?\d+) begins'")
 AROUND, WHOLE = "around the nodes", "whole run"
 KINDS = {"stg": "staging view", "dedup": "log", "current": "current", "history": "history"}
@@ -202,6 +201,23 @@ class Side:
         self.sql(statement)
         self.costs.append(Cost(BY_HAND, shape, kind, table, self.used() - before, 1))
 
+    def tables_by_hand(self, shape: str, names: Sequence[str], batch: int, *, with_history: bool = False) -> None:
+        """Take a batch of each of these Qlik tables in by hand."""
+        for name in names:
+            raw = f"{RAW}.{name}"
+            log, state, history = (f"{HAND}.{kind}_{name}" for kind in ("log", "state", "history"))
+            low, high = self.sql(
+                f"select min(header__change_seq), max(header__change_seq) from {raw} where batch = {batch}"
+            )[0]
+            if batch == 1:
+                made = [by_hand.log_of(raw, log, by_hand.SMALL), by_hand.state_of(log, state, by_hand.SMALL)]
+                made.append(by_hand.history_of(log, history, by_hand.SMALL))
+            else:
+                made = [by_hand.add_to_log(raw, log, batch, low, high), by_hand.add_to_state(log, state, batch)]
+                made.append(by_hand.add_to_history(log, history, batch))
+            for kind, statement in zip(("log", "current", "history")[: 2 + with_history], made, strict=False):
+                self.by_hand(shape, kind, name, statement)
+
 
 # -- plain tables ------------------------------------------------------------------------------------------------------
 
@@ -292,22 +308,7 @@ class PlainTables:
     def _hand(self, names: Sequence[str], shape: str, batch: int, is_kept: bool) -> None:
         side = self.sides[0]
         kept = len(side.costs)
-        for name in names:
-            raw = f"{RAW}.{name}"
-            log, state, history = (f"{HAND}.{kind}_{name}" for kind in ("log", "state", "history"))
-            low, high = side.sql(
-                f"select min(header__change_seq), max(header__change_seq) from {raw} where batch = {batch}"
-            )[0]
-            is_first = batch == 1
-            add = by_hand.add_to_log(raw, log, batch, low, high)
-            side.by_hand(shape, "log", name, by_hand.log_of(raw, log, by_hand.SMALL) if is_first else add)
-            add = by_hand.add_to_state(log, state, batch)
-            side.by_hand(shape, "current", name, by_hand.state_of(log, state, by_hand.SMALL) if is_first else add)
-            if self.with_history and shape != "late batch":
-                add = by_hand.add_to_history(log, history, batch)
-                side.by_hand(
-                    shape, "history", name, by_hand.history_of(log, history, by_hand.SMALL) if is_first else add
-                )
+        side.tables_by_hand(shape, names, batch, with_history=self.with_history and shape != "late batch")
         if not is_kept:
             del side.costs[kept:]
 
@@ -412,7 +413,7 @@ def summed(costs: Sequence[Cost]) -> list[Line]:
     for side, shape in dict.fromkeys((cost.side, cost.shape) for cost in costs):
         kinds = sorted((kind for s, h, kind in found if (s, h) == (side, shape)), key=_ORDER.index)
         together = [cost for kind in kinds for cost in found[side, shape, kind]]
-        runs = max(len(found.get((side, shape, AROUND), [])), 1)
+        runs = max(len(found.get((HERE, shape, AROUND), [])), 1)
         lines += [_line(found[side, shape, kind], kind, len(found[side, shape, kind])) for kind in kinds]
         lines.append(_line(together, WHOLE, runs))
     return lines

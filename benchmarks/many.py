@@ -1,6 +1,6 @@
 """Many tables of one shape: with a raw table each, or in one trail of GoldenGate or one topic with Qlik's messages.
 
-`described` reads the topic's messages by `format: mapped`.
+`described` reads the topic's messages by `format: mapped`. What Qlik's tables have is taken in by hand as well.
 
 make cost COST='--many trail --tables 50 --changes 1000'
 make cost COST='--many qlik --tables 200 --news 20'
@@ -22,7 +22,7 @@ from .data import (
     create_trail,
     insert_changes,
 )
-from .projects import RAW, model_of, write_project
+from .projects import HAND, RAW, model_of, write_project
 
 if TYPE_CHECKING:
     from .cost import Side
@@ -61,15 +61,19 @@ class ManyTables:
 
     def _shapes(self, names: Sequence[str], *, is_kept: bool = True) -> None:
         for side in self.sides:
-            side.sql(f"create schema if not exists {RAW}")
+            for schema in (RAW, HAND):
+                side.sql(f"create schema if not exists {schema}")
             models = {f"{kind}_shop__{name}": model_of(kind, name) for name in names for kind in _KINDS}
             write_project(side, [self._entry(name, names) for name in names], models)
             side.dbt("deps")
             side.dbt("seed")
         for batch in range(1, 2 + self.batches):
+            shape, with_news = ("first build", names) if batch == 1 else ("plain batch", names[: self.news])
             for side in self.sides:
-                self._land(side, names if batch == 1 else names[: self.news], batch)
-            self._build("first build" if batch == 1 else "plain batch", is_kept)
+                self._land(side, with_news, batch)
+            self._build(shape, is_kept)
+            if self.feed == "qlik" and is_kept:
+                self.sides[0].tables_by_hand(shape, with_news, batch)
         self._build("nothing new", is_kept)
 
     def _build(self, shape: str, is_kept: bool) -> None:

@@ -12,8 +12,8 @@ import yaml
 if TYPE_CHECKING:
     from .cost import Side
 
-RAW, OURS = "cost_raw", "cost"
-"""The schemas of raw tables and of models."""
+RAW, OURS, HAND = "cost_raw", "cost", "cost_by_hand"
+"""The schemas of raw tables, of models, and of tables that are made by hand."""
 _CALLS = {
     "stg": "staged_changes('shop', '{table}')",
     "dedup": "deduplicated_changes(ref('stg_shop__{table}'))",

@@ -131,6 +131,12 @@ def test_a_whole_run_has_no_whole_beside_it_where_a_kind_is_not_done_by_hand() -
     assert whole.split()[-3:] == ["12.00", "6.00", "2.00"]
 
 
+def test_the_whole_by_hand_is_the_mean_of_as_many_runs_as_were_beside_it() -> None:
+    runs = [cost(side, kind, 2.0, 1) for side, kind in ((HERE, "log"), (HERE, AROUND), (BY_HAND, "log")) * 2]
+    wholes = {line.side: line.usage.server for line in summed(runs) if line.kind == WHOLE}
+    assert wholes == {HERE: 4.0, BY_HAND: 2.0}
+
+
 def test_scans_are_shown_where_they_were_counted() -> None:
     costs = [replace(cost(HERE, "log", 4.0, 13), scans=scans, scans_of_log=2) for scans in (3, 6)]
     lines = table_of(summed([*costs, cost(BY_HAND, "log", 2.0, 1)])).splitlines()
