@@ -18,7 +18,6 @@ import time
 from collections.abc import Sequence
 from itertools import pairwise
 from pathlib import Path
-from types import SimpleNamespace
 
 from dbt.cli.main import dbtRunner
 
@@ -26,6 +25,7 @@ from change_tables.server.jars import jars_folder
 from change_tables.server.local_server import LocalServer, local_server
 from demo.run import aligned
 
+from .cost import Side
 from .projects import OURS, RAW, model_of, write_project
 
 FOLDER = Path(__file__).resolve().parents[1] / ".build" / "known_load"
@@ -81,9 +81,9 @@ def _entry(name: str) -> dict[str, object]:
 def measure(server: LocalServer, operations: int, batches: int, threads: int) -> dict[str, float]:
     """Seconds of each kind of model, each on its own, and of dbt's runs."""
     project = FOLDER / "project"
-    side = SimpleNamespace(project=project, profiles=project, server=server, checkout=FOLDER.parents[1])
+    side = Side("known load", FOLDER.parents[1], server, project, project)
     models = {f"{kind}_shop__{name}": model_of(kind, name) for name in TABLES for kind in ("stg", *KINDS)}
-    write_project(side, [_entry(name) for name in TABLES], models)  # type: ignore[arg-type]
+    write_project(side, [_entry(name) for name in TABLES], models)
     cursor = server.connect().cursor()
     cursor.execute(f"create schema if not exists {RAW}")
     columns = ", ".join(f"{name} {kind}" for name, kind in COLUMNS.items())
