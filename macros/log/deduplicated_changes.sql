@@ -131,6 +131,7 @@ deliveries as (
 
 {#- The spec as the run has it, and the run. Says what a load lacks that the run reads. -#}
 {% macro _run_of_log() %}
+    {% do change_tables.known_in_run('begun').update({model.unique_id: true}) %}
     {% set spec = change_tables.table_spec_of_model(model) %}
     {% set found = change_tables.read_checkpoints([] if change_tables.is_rebuild() else [this]) | first | default({}, true) %}
     {% set renaming = change_tables.renaming(spec, found.checkpoint or none) %}

@@ -19,7 +19,6 @@
 -#}
 {% macro share_rows(spec, bound, kind) %}
     {% set part = change_tables.part_of_format(spec, 'put_together') %}
-    {% do change_tables.known_in_run('begun').update({model.unique_id: true}) %}
     {% set run = dict(bound, kind=kind, shared=none) %}
     {% set is_of_run = kind in ['first', 'since'] and flags.WHICH in ['run', 'build'] %}
     {% do return(run) if not (part and bound.arrival and is_of_run) %}

@@ -130,18 +130,46 @@
 {% macro _arrival_of_files(spec) %}
     {% do return(none) if not change_tables.landed_columns(spec, spec.relation) %}
     {% set versions = change_tables._arrival_of_versions(spec) %}
-    {% set described = change_tables.ask_once('describe extended ' ~ spec.relation) if not versions else [] %}
-    {% set provider = described | selectattr(0, 'equalto', 'Provider') | map(attribute=1) | first | default(none) %}
+    {% set provider = change_tables._provider_of_raw(spec) if not versions else none %}
     {% if versions and spec.lookback != 0 %}
         {% do change_tables.refuse_entry(spec, "`lookback` must be left out: no commit of a table lands late, got " ~ spec.lookback) %}
     {% elif versions %}
         {% do return(versions) %}
-    {% elif provider in ['parquet', 'orc', 'json', 'csv'] %}
+    {% elif change_tables._has_times_of_files(provider) %}
         {% do return({
             'group': [], 'columns': ['file_modification_time'], 'hidden': true, 'is_whole': false, 'kind': 'timestamp', 'type': 'timestamp'
         }) %}
     {% endif %}
     {% do change_tables.refuse_arrival_by_files(spec, provider) %}
+{% endmacro %}
+
+
+{#- What an entry's raw table is stored as; none for a view. -#}
+{% macro _provider_of_raw(spec) %}
+    {% do return(change_tables.ask_once('describe extended ' ~ spec.relation) | selectattr(0, 'equalto', 'Provider') | map(attribute=1) | first | default(none)) %}
+{% endmacro %}
+
+
+{% macro _has_times_of_files(provider) %}
+    {% do return(provider in ['parquet', 'orc', 'json', 'csv']) %}
+{% endmacro %}
+
+
+{#- The arrival of an entry that another one asks for; none also where the entry itself would be stopped. -#}
+{% macro arrival_if_sound(spec) %}
+    {% set landed = change_tables.landed_columns(spec, spec.relation) %}
+    {% set name = change_tables.part_of_format(spec, 'arrival_column') if spec.arrival == 'auto' else spec.arrival %}
+    {% if not landed %}
+        {% do return(none) %}
+    {% elif name == 'files' %}
+        {% set is_sound = change_tables._arrival_of_versions(spec) or change_tables._has_times_of_files(change_tables._provider_of_raw(spec)) %}
+    {% elif name is none %}
+        {% set natural = change_tables.natural_arrival(spec) or {'group': [], 'columns': []} %}
+        {% set is_sound = (natural.group + natural.columns) | map('lower') | reject('in', landed) | list | length == 0 %}
+    {% else %}
+        {% set is_sound = name | lower in landed and change_tables._arrival_kind(landed[name | lower].data_type) %}
+    {% endif %}
+    {% do return(change_tables.arrival_of(spec) if is_sound else none) %}
 {% endmacro %}
 
 

@@ -41,7 +41,11 @@
     {% set watermark = none if rescan else watermark_before %}
     {% set reads_on = watermark is not none %}
     {% set counts_all = change_tables._tells_its_rows(spec, arrival, none if var('change_tables_rescan', false) else checkpoint) %}
-    {% set landed = change_tables._look_at_raw(spec, arrival, watermark, counts_all) if arrival else change_tables._nothing_seen() %}
+    {% if watermark and change_tables._landed_arrival(spec, arrival) and change_tables.has_raw_alone(spec, checkpoint) and change_tables.is_quiet(spec, arrival, watermark) %}
+        {% set landed = dict(change_tables._nothing_seen(), high_water=watermark, is_same=true) %}
+    {% else %}
+        {% set landed = change_tables._look_at_raw(spec, arrival, watermark, counts_all) if arrival else change_tables._nothing_seen() %}
+    {% endif %}
     {% set read_from = change_tables._watermark_with_returning(spec, checkpoint, arrival, watermark) if reads_on else [] %}
     {% set condition = none %}
     {% if arrival %}
@@ -56,7 +60,7 @@
         {% set is_late = lowest_seq is not none and lowest_seq <= highest_seq %}
     {% endif %}
     {% set has_landed = not reads_on or spec.lookback != 0 or landed.high_water != read_from or landed.unplaced %}
-    {% set others = spec.items() | selectattr(0, 'in', change_tables.format_of(spec.format).other_tables) | selectattr(1) | list %}
+    {% set others = change_tables.other_tables_of(spec) %}
     {% set bound = {
         'predicate': condition if reads_on else none,
         'snapshot': snapshot,
@@ -167,7 +171,7 @@
         {% set from = change_tables._last_place(spec, arrival) %}
     {% endif %}
     {% do return(dict(change_tables._nothing_seen(), high_water=from, unplaced=true)) if not columns or (begins_at_last and not from) %}
-    {% set condition = change_tables._lands_since(arrival, from) %}
+    {% set condition = change_tables.lands_since(arrival, from) %}
     {% set rows = change_tables.ask_once(change_tables._groups_since(spec, arrival, columns, from, condition, counts_all)) %}
     {% set groups = rows | selectattr('_ct_rows') | list %}
     {% if change_tables.names_records(spec, arrival) and groups | selectattr('_ct_copies', 'gt', 1) | list %}
@@ -201,6 +205,12 @@
 {% endmacro %}
 
 
+{#- What names another raw table that an entry reads, and which can have news of its own: see `other_tables` of `format_of`. -#}
+{% macro other_tables_of(spec) %}
+    {% do return(spec.items() | selectattr(0, 'in', change_tables.format_of(spec.format).other_tables) | selectattr(1) | list) %}
+{% endmacro %}
+
+
 {#- What a look has found where none has been taken. -#}
 {% macro _nothing_seen() %}
     {% do return({'high_water': none, 'is_same': false, 'unplaced': false, 'rows': none, 'rows_below': none, 'rows_until': none, 'lowest_seq': none}) %}
@@ -225,12 +235,25 @@
 {% endmacro %}
 
 
+{#- The landed columns of which it is; none where it is not taken. -#}
+{% macro columns_of_fingerprint(spec, arrival, columns) %}
+    {% set hashed = [] %}
+    {% for column in columns.values() if change_tables._takes_fingerprint(spec, arrival) and 'variant' not in column.data_type %}
+        {% do hashed.append(column) %}
+    {% endfor %}
+    {% do return(hashed) %}
+{% endmacro %}
+
+
+{#- A fingerprint of rows, by the column `_ct_hash`. -#}
+{% macro fingerprint_of_rows() -%}
+    concat_ws(':', count(*), sum(shiftright(_ct_hash, 32)), sum(_ct_hash & 4294967295))
+{%- endmacro %}
+
+
 {#- What a look asks: of each group the last place, and how many rows there are. -#}
 {% macro _groups_since(spec, arrival, columns, from, condition, counts_all) -%}
-{%- set hashed = [] -%}
-{%- for column in columns.values() if change_tables._takes_fingerprint(spec, arrival) and 'variant' not in column.data_type -%}
-    {%- do hashed.append(column) -%}
-{%- endfor -%}
+{%- set hashed = change_tables.columns_of_fingerprint(spec, arrival, columns) -%}
 {%- set first = '_ct_arrival.' ~ change_tables.quoted(arrival.columns[0]) -%}
 {%- set is_same = 'false' -%}
 {%- if hashed and from and from[0].fingerprint -%}
@@ -254,7 +277,7 @@ places as (
     select
         _ct_arrival,
         count(*) as _ct_rows,
-        concat_ws(':', count(*), sum(shiftright(_ct_hash, 32)), sum(_ct_hash & 4294967295)) as _ct_fingerprint,
+        {{ change_tables.fingerprint_of_rows() }} as _ct_fingerprint,
         min(_ct_sequence) as _ct_lowest_seq
     from landed
     group by _ct_arrival
@@ -289,7 +312,7 @@ right join (select count(*) as _ct_all from {{ spec.relation }})
 
 
 {#- Rows from these places on; of numbers as text also those of another length: they sort elsewhere, wherever that is. -#}
-{% macro _lands_since(arrival, from) -%}
+{% macro lands_since(arrival, from) -%}
     {%- set name, first = change_tables.positions_of(arrival)[0], from[0].position[0] if from else none -%}
     {{- arrival.reads ~ ' and ' if arrival.reads }}{{ change_tables.positions_since(arrival, from, 0) }}
     {%- if arrival.kind == 'text' and first is not none and modules.re.match('[0-9]+$', first) %}

@@ -3,8 +3,10 @@
     a program can give one manifest, and so one `graph`, to several. No macros are kept: a macro sees the model that it was got for.
 
     answers                  see `ask_once`
-    begun, logs, shared      see `share_rows`
+    begun                    the logs that have begun, by their ids
+    logs, shared             see `share_rows`
     format                   see `file_format_of_project`
+    quiet                    see `is_quiet`
     relations                see `found_relation`
     specs                    see `table_spec`
     types, canonical_types   see `type_tree`, `column_types`
