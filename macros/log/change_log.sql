@@ -65,7 +65,6 @@
     {% set state = change_tables.state_relation(this) %}
     {% set quarantine = change_tables.quarantine_relation(this) %}
     {% do change_tables.prepare_session() %}
-    {% set reached = change_tables.count_watermark_rows(spec, run, change_tables.look_for_watermark(spec, run)) %}
     {% do change_tables.refuse_unseen_table(state) %}
     {% do change_tables._refuse_loss(spec, view, state, quarantine) %}
     {% set replaced = change_tables.table_to_be_replaced(state) if change_tables.is_rebuild() else none %}
@@ -79,6 +78,7 @@
     {% endcall %}
     {% set found = change_tables.summarize_batch(spec, run, state) %}
     {% do change_tables._refuse_moves_that_reports_cannot_follow(spec, run, found) %}
+    {% set reached = change_tables.count_watermark_rows(spec, run, change_tables.watermark_after_run(spec, run, found.waiting)) %}
     {% set checkpoint = dict(change_tables.log_checkpoint(spec, run, found, reached), origin=origin) %}
     {#- what is there is replaced by the run alone whose rows the log has: another one can be building it -#}
     {% if found.quarantined_rows > 0 or change_tables.found_relation(quarantine) is not none %}
@@ -88,7 +88,7 @@
     {% else %}
         {% do change_tables.ensure_quarantine(quarantine) %}
     {% endif %}
-    {% set checkpoint = change_tables._use_deletion_vectors_if_large(state, checkpoint) if found.quarantined_rows > 0 else checkpoint %}
+    {% set checkpoint = change_tables._use_deletion_vectors_if_large(state, checkpoint) if change_tables.sets_rows_aside(found) else checkpoint %}
     {% set facts = change_tables.facts_of_log(spec, run, found, reached) %}
     {% set checkpoint = dict(checkpoint, facts=facts) %}
     {% call statement('checkpoint') %}
@@ -108,11 +108,7 @@
     {% set state = change_tables.state_relation(this) %}
     {% set quarantine = change_tables.quarantine_relation(this) %}
     {% do change_tables.prepare_session() %}
-    {% set reached = none %}
     {% do change_tables.ensure_quarantine(quarantine) %}
-    {% if run.kind == 'everything' %}
-        {% set reached = change_tables.count_watermark_rows(spec, run, change_tables.look_for_watermark(spec, run)) %}
-    {% endif %}
     {% if change_tables.columns_have_changed(spec, run.checkpoint_before) %}
         {% do change_tables.remove_cached_checkpoint(view) %}
         {% do change_tables.follow_spec(spec, state, nested=['_key_before']) %}
@@ -125,9 +121,7 @@
         {% do adapter.drop_relation(batch) %}
         {% do return(change_tables._log_as_before(run)) %}
     {% endif %}
-    {% if run.kind == 'since' %}
-        {% set reached = change_tables.count_watermark_rows(spec, run, change_tables.watermark_after_run(spec, run, found.waiting)) %}
-    {% endif %}
+    {% set reached = change_tables.count_watermark_rows(spec, run, change_tables.watermark_after_run(spec, run, found.waiting)) %}
     {% set reduced, found = change_tables._write_reduced(spec, state, run, batch, found) %}
     {% do change_tables.refuse_other_records(spec, state, batch, reduced, run) %}
     {% do change_tables._refuse_moves_that_reports_cannot_follow(spec, run, found) %}

@@ -54,6 +54,18 @@
 {% endmacro %}
 
 
+{#- Such a struct out of an array of these texts. Dates and times are numbers in it, as in the texts. -#}
+{% macro arrival_of_texts(arrival, texts) -%}
+    {%- set type = {'text': 'string', 'decimal': arrival.type}.get(arrival.kind, 'decimal(38,0)') -%}
+    {%- set fields = [] -%}
+    {%- for name in arrival.group + arrival.columns -%}
+        {%- set text = texts ~ '[' ~ loop.index0 ~ ']' -%}
+        {%- do fields.append((text if loop.index0 < arrival.group | length else 'cast(' ~ text ~ ' as ' ~ type ~ ')') ~ ' as ' ~ change_tables.quoted(name)) -%}
+    {%- endfor -%}
+    if({{ texts }}[{{ arrival.group | length }}] is null, null, struct({{ fields | join(', ') }}))
+{%- endmacro %}
+
+
 {#-
     A place in the raw table, by these texts.
 
