@@ -87,16 +87,10 @@
 {% endmacro %}
 
 
-{#- Whether staging has the column `_ct_blocks_watermark`: where the format has an arrival of its own. -#}
-{% macro says_what_blocks_watermark(spec) %}
-    {% do return(change_tables.natural_arrival(spec) is not none) %}
-{% endmacro %}
-
-
-{#- Whether a row that was read blocks the watermark: later runs must read it again. -#}
+{#- Whether a row that was read blocks the watermark: later runs must read it again. Where the format has an arrival of its own, staging says it. -#}
 {% macro blocks_watermark(spec) -%}
     {{- change_tables.part_of_format(spec, 'blocks_watermark')
-        or ('_ct_blocks_watermark' if change_tables.says_what_blocks_watermark(spec) else "_status = 'waiting'") -}}
+        or ('_ct_blocks_watermark' if change_tables.natural_arrival(spec) else "_status = 'waiting'") -}}
 {%- endmacro %}
 
 

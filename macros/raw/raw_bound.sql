@@ -76,9 +76,8 @@
         'rows_below': landed.rows_below,
         'rows_until': landed.rows_until,
     } %}
-    {% set natural = change_tables.natural_arrival(spec) %}
-    {% set looks = natural and change_tables.names_records(spec, natural) and natural != arrival %}
-    {% if looks and change_tables.landed_columns(spec, spec.relation, natural.group + natural.columns) %}
+    {% set natural = change_tables.arrival_of_records(spec) %}
+    {% if natural and natural != arrival and change_tables.landed_columns(spec, spec.relation, natural.group + natural.columns) %}
         {% do change_tables._refuse_two_records(spec, natural, bound.predicate or 'true') %}
     {% endif %}
     {% do return(bound) %}
@@ -170,7 +169,7 @@
     {% set condition = change_tables._lands_since(arrival, from) %}
     {% set rows = change_tables.ask_once(change_tables._groups_since(spec, arrival, columns, from, condition, counts_all)) %}
     {% set groups = rows | selectattr('_ct_rows') | list %}
-    {% if change_tables.names_records(spec, arrival) and groups | selectattr('_ct_copies', 'gt', 1) | list %}
+    {% if arrival.record and change_tables.arrival_of_records(spec) and groups | selectattr('_ct_copies', 'gt', 1) | list %}
         {% do change_tables._refuse_two_records(spec, arrival, condition) %}
     {% endif %}
     {% set places = change_tables.places_by_group(watermark) %}
@@ -310,11 +309,12 @@ right join (select count(*) as _ct_all from {{ spec.relation }})
 
 
 {#-
-    Whether a position names one record, and a look must see to it. Where a format says what the origin of a change is, the run's own
-    SQL compares it (see `of_one_origin`).
+    The natural arrival of which each position names one record, and a look must see to it; none where there is none such. Where a format says
+    what the origin of a change is, the run's own SQL compares it (see `of_one_origin`).
 -#}
-{% macro names_records(spec, arrival) %}
-    {% do return(arrival.record and not change_tables.format_of(spec.format).origin) %}
+{% macro arrival_of_records(spec) %}
+    {% set natural = change_tables.natural_arrival(spec) %}
+    {% do return(natural if natural and natural.record and not change_tables.format_of(spec.format).origin else none) %}
 {% endmacro %}
 
 
