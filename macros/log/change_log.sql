@@ -115,7 +115,12 @@
         {% do change_tables.ensure_state_view(view, state, spec, change_tables.log_view_columns(spec), '_checkpoint is null') %}
     {% endif %}
     {% set batch, found = change_tables._write_batch(spec, state, run, sql) %}
-    {% if change_tables._is_unforeseen(spec, run, found) %}
+    {#-
+        A run that read its new rows alone, and not all that it compares, can meet some which the log reaches: they landed after it had looked
+        for such. Rows that landed before may be part of the same changes.
+    -#}
+    {% set reads_new_alone = run.kind == 'since' and not run.is_late and not change_tables.format_of(spec.format).read_with %}
+    {% if reads_new_alone and found.lowest_seq is not none and found.lowest_seq <= run.checkpoint_before.highest_seq %}
         {% do log(this ~ ': rows of changes that it may hold have landed while this run was looking; the next run takes them in', info=true) %}
         {% call noop_statement('main', 'nothing new') %}{% endcall %}
         {% do adapter.drop_relation(batch) %}
@@ -143,16 +148,6 @@
 {#- What comes of a run that has written nothing. -#}
 {% macro _log_as_before(run) %}
     {% do return({'checkpoint': run.checkpoint_before, 'checkpoints': run.checkpoints, 'facts': none}) %}
-{% endmacro %}
-
-
-{#-
-    Whether a run that read its new rows alone has met some which the log reaches: they landed after it had looked for such, and rows that
-    landed before may be part of the same changes. Not where a run reads all rows that it compares.
--#}
-{% macro _is_unforeseen(spec, run, found) %}
-    {% do return(false) if run.kind != 'since' or run.is_late or change_tables.format_of(spec.format).read_with %}
-    {% do return(found.lowest_seq is not none and found.lowest_seq <= run.checkpoint_before.highest_seq) %}
 {% endmacro %}
 
 
