@@ -68,7 +68,7 @@
     {% set is_high_water = run.arrival and spec.lookback == 0 and below == change_tables.is_below_watermark(run.arrival, run.high_water, 0) %}
     {% set reached = {'watermark': watermark, 'rows_below': run.rows_until if is_high_water else none, 'all_rows': none} %}
     {% if run.kind != 'since' %}
-        {% do return(dict(reached, rows=run.landed_rows)) if is_high_water and run.landed_rows is not none %}
+        {% do return(dict(reached, rows=run.landed_rows, all_rows=none if run.arrival.record else run.all_rows)) if is_high_water and run.landed_rows is not none %}
         {% set row = change_tables.ask_once('select ' ~ change_tables.count_below_watermark(run.arrival, below) ~ ' as watermark_rows, count(*) as all_rows from ' ~ spec.relation)[0] %}
         {% do return(dict(reached, rows=row['watermark_rows'] | int, all_rows=row['all_rows'] | int)) %}
     {% elif run.checkpoint_before.lookback != spec.lookback %}

@@ -21,6 +21,7 @@
     counts_all        whether `_tells_its_rows`
     rows_below        where it does, how many rows had landed below the watermark; else none
     rows_until        the same of the high water
+    all_rows          how many rows had landed, where it does; else none
 -#}
 {% macro raw_bound(spec, checkpoint) %}
     {% set arrival = change_tables.arrival_of(spec) %}
@@ -75,6 +76,7 @@
         'counts_all': counts_all,
         'rows_below': landed.rows_below,
         'rows_until': landed.rows_until,
+        'all_rows': landed.all_rows,
     } %}
     {% set natural = change_tables.arrival_of_records(spec) %}
     {% if natural and natural != arrival and change_tables.landed_columns(spec, spec.relation, natural.group + natural.columns) %}
@@ -152,7 +154,7 @@
     is_same                 whether the rows at the watermark have the fingerprint that it has
     unplaced                whether there are rows without a position, which are read every time
     rows                    `landed_rows` of `raw_bound`
-    rows_below, rows_until  as there
+    rows_below, rows_until, all_rows  as there
     lowest_seq              the lowest sequence of the rows that are to be read; none where no row has one, or the format has no
                             `landed_sequence` (see `format_of`)
 
@@ -182,11 +184,13 @@
         {% endif %}
     {% endfor %}
     {% set until_high_water = groups | sum(attribute='_ct_rows_below') | int %}
-    {% set rows_below = rows[0]['_ct_all'] | int - groups | sum(attribute='_ct_rows') | int if counts_all else none %}
+    {% set all_rows = rows[0]['_ct_all'] | int if counts_all else none %}
+    {% set rows_below = all_rows - groups | sum(attribute='_ct_rows') | int if counts_all else none %}
+    {% set rows_until = rows_below + until_high_water if counts_all else none %}
     {% if arrival.record %}
         {% set landed_rows = groups | sum(attribute='_ct_places') | int %}
     {% else %}
-        {% set landed_rows = until_high_water if not begins_at_last else none %}
+        {% set landed_rows = rows_until if begins_at_last else until_high_water %}
     {% endif %}
     {% do return({
         'high_water': places.items() | sort(case_sensitive=true) | map(attribute=1) | list,
@@ -194,7 +198,8 @@
         'unplaced': groups | sum(attribute='_ct_unplaced') > 0,
         'rows': landed_rows,
         'rows_below': rows_below,
-        'rows_until': rows_below + until_high_water if counts_all else none,
+        'rows_until': rows_until,
+        'all_rows': all_rows,
         'lowest_seq': groups | map(attribute='_ct_lowest_seq') | reject('none') | min(case_sensitive=true) | default(none),
     }) %}
 {% endmacro %}
@@ -202,7 +207,7 @@
 
 {#- What a look has found where none has been taken. -#}
 {% macro _nothing_seen() %}
-    {% do return({'high_water': none, 'is_same': false, 'unplaced': false, 'rows': none, 'rows_below': none, 'rows_until': none, 'lowest_seq': none}) %}
+    {% do return({'high_water': none, 'is_same': false, 'unplaced': false, 'rows': none, 'rows_below': none, 'rows_until': none, 'all_rows': none, 'lowest_seq': none}) %}
 {% endmacro %}
 
 

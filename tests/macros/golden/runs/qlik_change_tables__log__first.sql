@@ -101,12 +101,6 @@ select
 from summarized
 ;
 
-select count_if(not (
-            `landed at` is null
-            or (`landed at` >= timestamp_micros(600))
-        )) as watermark_rows, count(*) as all_rows from lake_raw.qlik
-;
-
 create table if not exists lake.dedup_feed__qlik__quarantine
     using delta
     tblproperties ('delta.columnMapping.mode' = 'name', 'delta.enableDeletionVectors' = 'false', 'delta.enableTypeWidening' = 'true', 'delta.dataSkippingStatsColumns' = '_row_id')
