@@ -435,6 +435,7 @@ and not (_ct_logged['_schema_version'] < {{ spec.added.values() | max }} and _pr
 case
     when {{ differs }}
         then raise_error(concat({{ change_tables.text_literal(before) }}, {{ id }}, {{ change_tables.text_literal(after) }}))
-    else {{ value | trim }}
+    else
+        {{ value | trim }}
 end
 {%- endmacro %}

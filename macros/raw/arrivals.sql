@@ -41,15 +41,15 @@
 
 {#- The group of such a struct, as SQL. -#}
 {% macro fields_of_group(struct, arrival) %}
-    {% do return(change_tables.each(arrival.group, struct ~ '.{name}')) %}
+    {% do return(change_tables.each(arrival.group, struct ~ '[{text}]')) %}
 {% endmacro %}
 
 
 {#- Such a struct as texts: the values of the group, then those of the position. -#}
 {% macro arrival_as_texts(struct, arrival) %}
     {% do return(
-        change_tables.each(arrival.group, 'cast(' ~ struct ~ '.{name} as string)')
-        + change_tables.each(arrival.columns, change_tables.arrival_as_text(struct ~ '.{name}', arrival))
+        change_tables.each(arrival.group, 'cast(' ~ struct ~ '[{text}] as string)')
+        + change_tables.each(arrival.columns, change_tables.arrival_as_text(struct ~ '[{text}]', arrival))
     ) %}
 {% endmacro %}
 

@@ -49,8 +49,8 @@ def _looked(**found: int) -> Rows:
     return [found]
 
 
-_TOPIC = r"_ct_last\.topic"
-_TRAIL = r"_ct_last\.trail_name"
+_TOPIC = r"_ct_last\['topic'\]"
+_TRAIL = r"_ct_last\['trail_name'\]"
 LOOK = "as _ct_last"
 """What a run asks of a raw table before it reads."""
 

@@ -327,7 +327,7 @@ reduced_deliveries as (
 select
     case
         when not _ct_is_change
-            then concat('aside:', to_json(struct(_ct_quarantine_id, _status, _status_reason, _raw_row, array(cast(unix_micros(_ct_waiting_since.`landed at`) as string)) as _ct_texts)))
+            then concat('aside:', to_json(struct(_ct_quarantine_id, _status, _status_reason, _raw_row, array(cast(unix_micros(_ct_waiting_since['landed at']) as string)) as _ct_texts)))
     end as _checkpoint,
     _change_seq, _change_id, _batch_id, _key_before, _report, _is_conflicting, _change_op, _changed_at, _transaction_id, _present_columns, _changed_columns, _raw_id, _row_hash, _schema_version, `order`, `it's`, `name with spaces`, amount
 from reduced_deliveries

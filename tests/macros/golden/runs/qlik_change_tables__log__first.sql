@@ -32,7 +32,7 @@ places as (
 )
 
 select
-    cast(unix_micros(_ct_last.`landed at`) as string),
+    cast(unix_micros(_ct_last['landed at']) as string),
     looked.* except (_ct_last),
     _ct_all
 from (
@@ -96,7 +96,7 @@ select
     max(last_changed_at) as last_changed_at,
     sum(moves) as moves,
     max(truncate_seq) as truncate_seq,
-    to_json(transform(array_sort(collect_list(_ct_first_waiting)), place -> array(cast(place.`landed at` as string)))) as waiting,
+    to_json(transform(array_sort(collect_list(_ct_first_waiting)), place -> array(cast(place['landed at'] as string)))) as waiting,
     to_json(collect_list(struct(report, conflicts, status, code, raw_rows, quarantined_rows, changes))) as verdicts
 from summarized
 ;
