@@ -52,7 +52,7 @@ conv(hex(substring({{ value }}, 2, 4)), 16, 10)
 {% macro rows_until_their_schema(spec) %}
     {% do return(change_tables.whole_rows()) if spec.registry is none %}
     {% do return({
-        'waiting': 'true', 'for_good': 'false',
+        'for_good': 'false',
         'passed': ['schema_missing'] if spec.arrival == 'auto' else [],
         'returning': change_tables._first_rows_with_a_schema,
     }) %}

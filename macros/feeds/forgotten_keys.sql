@@ -65,7 +65,7 @@
     {%- set salt = '(select max(salt) from ' ~ table ~ ')' -%}
     {%- set emptied = spec.column_names + ['_change_op', '_change_id', '_present_columns', '_changed_columns', '_key_before', '_report']
         + spec.columns_of_format | map(attribute='name') | list -%}
-    {%- set blocks = ['_ct_blocks_watermark'] if bound.arrival and change_tables.says_what_blocks_watermark(spec) else [] -%}
+    {%- set blocks = ['_ct_blocks_watermark'] if bound.arrival and change_tables.natural_arrival(spec) else [] -%}
 forgotten_keys as (
 
     select

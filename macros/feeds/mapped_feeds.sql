@@ -70,9 +70,9 @@
 {% endmacro %}
 
 
-{#- `read_again` of formats whose raw rows are whole: none waits, and once read, none is needed to read another one. -#}
+{#- `read_again` of formats whose raw rows are whole: once read, none is needed to read another one. -#}
 {% macro whole_rows() %}
-    {% do return({'waiting': 'false', 'for_good': 'false'}) %}
+    {% do return({'for_good': 'false'}) %}
 {% endmacro %}
 
 

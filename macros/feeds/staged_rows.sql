@@ -127,7 +127,7 @@ staged_rows as (
     {%- set is_change = change.is_change or '_ct_verdict is null' -%}
     {%- set has_id = change.has_id or '_ct_verdict is null' -%}
     {%- set key_before = change.key_before or change_tables.key_before(spec) -%}
-    {%- set blocks = (change.blocks or 'false') ~ ' as _ct_blocks_watermark' if change_tables.says_what_blocks_watermark(spec) -%}
+    {%- set blocks = (change.blocks or 'false') ~ ' as _ct_blocks_watermark' if change_tables.natural_arrival(spec) -%}
     select
         {{ change_tables.each(spec.column_names, '{name},') | join('\n        ') }}
         {{ change_tables._of_change(is_change, change.operation, 'string') }} as _change_op,

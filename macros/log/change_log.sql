@@ -65,7 +65,6 @@
     {% set state = change_tables.state_relation(this) %}
     {% set quarantine = change_tables.quarantine_relation(this) %}
     {% do change_tables.prepare_session() %}
-    {% set reached = change_tables.count_watermark_rows(spec, run, change_tables.look_for_watermark(spec, run)) %}
     {% do change_tables.refuse_unseen_table(state) %}
     {% do change_tables._refuse_loss(spec, view, state, quarantine) %}
     {% set replaced = change_tables.table_to_be_replaced(state) if change_tables.is_rebuild() else none %}
@@ -79,6 +78,7 @@
     {% endcall %}
     {% set found = change_tables.summarize_batch(spec, run, state) %}
     {% do change_tables._refuse_moves_that_reports_cannot_follow(spec, run, found) %}
+    {% set reached = change_tables.count_watermark_rows(spec, run, change_tables.watermark_after_run(spec, run, found.waiting)) %}
     {% set checkpoint = dict(change_tables.log_checkpoint(spec, run, found, reached), origin=origin) %}
     {#- what is there is replaced by the run alone whose rows the log has: another one can be building it -#}
     {% if found.quarantined_rows > 0 or change_tables.found_relation(quarantine) is not none %}
@@ -88,7 +88,7 @@
     {% else %}
         {% do change_tables.ensure_quarantine(quarantine) %}
     {% endif %}
-    {% set checkpoint = change_tables._use_deletion_vectors_if_large(state, checkpoint) if found.quarantined_rows > 0 else checkpoint %}
+    {% set checkpoint = change_tables._use_deletion_vectors_if_large(state, checkpoint) if change_tables.sets_rows_aside(found) else checkpoint %}
     {% set facts = change_tables.facts_of_log(spec, run, found, reached) %}
     {% set checkpoint = dict(checkpoint, facts=facts) %}
     {% call statement('checkpoint') %}
@@ -108,26 +108,25 @@
     {% set state = change_tables.state_relation(this) %}
     {% set quarantine = change_tables.quarantine_relation(this) %}
     {% do change_tables.prepare_session() %}
-    {% set reached = none %}
     {% do change_tables.ensure_quarantine(quarantine) %}
-    {% if run.kind == 'everything' %}
-        {% set reached = change_tables.count_watermark_rows(spec, run, change_tables.look_for_watermark(spec, run)) %}
-    {% endif %}
     {% if change_tables.columns_have_changed(spec, run.checkpoint_before) %}
         {% do change_tables.remove_cached_checkpoint(view) %}
         {% do change_tables.follow_spec(spec, state, nested=['_key_before']) %}
         {% do change_tables.ensure_state_view(view, state, spec, change_tables.log_view_columns(spec), '_checkpoint is null') %}
     {% endif %}
     {% set batch, found = change_tables._write_batch(spec, state, run, sql) %}
-    {% if change_tables._is_unforeseen(spec, run, found) %}
+    {#-
+        A run that read its new rows alone, and not all that it compares, can meet some which the log reaches: they landed after it had looked
+        for such. Rows that landed before may be part of the same changes.
+    -#}
+    {% set reads_new_alone = run.kind == 'since' and not run.is_late and not change_tables.format_of(spec.format).read_with %}
+    {% if reads_new_alone and found.lowest_seq is not none and found.lowest_seq <= run.checkpoint_before.highest_seq %}
         {% do log(this ~ ': rows of changes that it may hold have landed while this run was looking; the next run takes them in', info=true) %}
         {% call noop_statement('main', 'nothing new') %}{% endcall %}
         {% do adapter.drop_relation(batch) %}
         {% do return(change_tables._log_as_before(run)) %}
     {% endif %}
-    {% if run.kind == 'since' %}
-        {% set reached = change_tables.count_watermark_rows(spec, run, change_tables.watermark_after_run(spec, run, found.waiting)) %}
-    {% endif %}
+    {% set reached = change_tables.count_watermark_rows(spec, run, change_tables.watermark_after_run(spec, run, found.waiting)) %}
     {% set reduced, found = change_tables._write_reduced(spec, state, run, batch, found) %}
     {% do change_tables.refuse_other_records(spec, state, batch, reduced, run) %}
     {% do change_tables._refuse_moves_that_reports_cannot_follow(spec, run, found) %}
@@ -149,16 +148,6 @@
 {#- What comes of a run that has written nothing. -#}
 {% macro _log_as_before(run) %}
     {% do return({'checkpoint': run.checkpoint_before, 'checkpoints': run.checkpoints, 'facts': none}) %}
-{% endmacro %}
-
-
-{#-
-    Whether a run that read its new rows alone has met some which the log reaches: they landed after it had looked for such, and rows that
-    landed before may be part of the same changes. Not where a run reads all rows that it compares.
--#}
-{% macro _is_unforeseen(spec, run, found) %}
-    {% do return(false) if run.kind != 'since' or run.is_late or change_tables.format_of(spec.format).read_with %}
-    {% do return(found.lowest_seq is not none and found.lowest_seq <= run.checkpoint_before.highest_seq) %}
 {% endmacro %}
 
 

@@ -28,6 +28,7 @@
         {%- do return('-- nothing has landed\n' ~ change_tables.no_rows(change_tables.columns_of_table(spec, change_tables.log_columns(spec)))) -%}
     {%- endif -%}
     {%- set with_log = run.kind == 'everything' -%}
+    {%- set is_doubled = run.kind == 'first' and run.arrival and change_tables.part_of_format(spec, 'blocks_watermark') -%}
 with {{ change_tables.staging_steps(spec, run) }},
 
 {{ change_tables._staged_deliveries(spec, run) }},
@@ -36,22 +37,26 @@ with {{ change_tables.staging_steps(spec, run) }},
 
 select
     {%- if run.kind == 'first' %}
-    {{ change_tables.quarantined_as_checkpoint() | indent(4) }} as _checkpoint,
+    {{ change_tables.set_aside_as_checkpoint(run, '_ct_is_set_aside' if is_doubled else 'not _ct_is_change') | indent(4) }} as _checkpoint,
     {{ change_tables.column_list(change_tables.log_columns(spec)) }}
     {%- else %}
     {{ change_tables.column_list(change_tables.log_columns(spec)) }},
     {{ change_tables._columns_of_batch(spec, run) | join(', ') }}
     {%- endif %}
 from reduced_deliveries
+    {%- if is_doubled %}
+    -- a change that blocks the watermark is set aside as well
+    lateral view explode(if(_ct_is_change and _ct_waiting_since is not null, array(false, true), array(not _ct_is_change))) as _ct_is_set_aside
+    {%- endif %}
     {%- if not change_tables._reads_on(run) %}
-where _ct_is_change or _ct_quarantine_id is not null
+where _ct_is_change or _ct_quarantine_id is not null{{ ' or _ct_waiting_since is not null' if run.arrival }}
     {%- endif -%}
 {% endmacro %}
 
 
 {#-
-    Whether a run reads on from the watermark. Then its batch has every raw row that it reads: each can block the watermark, and counts in what
-    the run says of itself. The query that `dbt compile` shows where nothing is new is such, too.
+    Whether a run reads on from the watermark. Then its batch has every raw row that it reads, since each counts in what the run says of
+    itself. The query that `dbt compile` shows where nothing is new is such, too.
 -#}
 {% macro _reads_on(run) %}
     {% do return(run.kind in ['since', 'nothing new']) %}
@@ -60,7 +65,7 @@ where _ct_is_change or _ct_quarantine_id is not null
 
 {#- What a batch has of its raw rows, besides the columns of a log. -#}
 {% macro _columns_of_raw_rows(run) %}
-    {% do return(['_ct_quarantine_id', '_status', '_status_reason', '_raw_row'] + (['_ct_waiting_since'] if change_tables._reads_on(run) else [])) %}
+    {% do return(['_ct_quarantine_id', '_status', '_status_reason', '_raw_row'] + (['_ct_waiting_since'] if run.arrival else [])) %}
 {% endmacro %}
 
 
@@ -83,6 +88,7 @@ where _ct_is_change or _ct_quarantine_id is not null
 {%- set reads_on = change_tables._reads_on(run) -%}
 {%- set with_log = run.kind == 'everything' -%}
 {%- set retracts = change_tables.retracts_changes(spec) -%}
+{%- set blocks = change_tables.blocks_watermark(spec) -%}
 {%- set is_retraction = "coalesce(_status in ('rejected', 'ignored'), false) and _change_id is not null" -%}
 {%- set change_id = "case when _status in ('accepted', 'rejected', 'ignored') then _change_id end" if retracts else '_change_id' -%}
 {%- set made = {
@@ -113,12 +119,12 @@ deliveries as (
         _status,
         _status_reason,
         case when {{ change_tables.is_to_be_quarantined(spec, run) }} then _raw_row end as _raw_row
-        {%- if reads_on %},
-        case when {{ change_tables.blocks_watermark(spec) }} then _ct_arrival end as _ct_waiting_since
+        {%- if run.arrival %},
+        case when {{ blocks }} then _ct_arrival end as _ct_waiting_since
         {%- endif %}
     from staged
     {%- if not reads_on %}
-    where _status = 'accepted' or ({{ change_tables.is_to_be_quarantined(spec, run) }}){{ ' or ' ~ is_retraction if retracts and with_log }}
+    where _status = 'accepted' or ({{ change_tables.is_to_be_quarantined(spec, run) }}){{ ' or ' ~ is_retraction if retracts and with_log }}{{ ' or (' ~ blocks ~ ')' if run.arrival }}
     {%- endif %}
     {%- if with_log %}
     union all

@@ -128,18 +128,16 @@
 
 {#-
     The checkpoint of a first build comes after its rows, since it says what is counted in them. It is written only where the table is
-    still the one that this run made. Until it is there, the table counts as never built. It takes the place of the rows that were copied
-    to the quarantine, which had their texts in `_checkpoint`.
+    still the one that this run made. Until it is there, the table counts as never built. It takes the place of the rows that were set aside.
 
     found   what the run found in the table (see `summarize_batch`)
 -#}
 {% macro first_checkpoint(spec, state, checkpoint, found) -%}
-{%- set rows = found.changes + found.quarantined_rows -%}
 {%- set guard -%}
 case
-        when (select count_if(_batch_id = '{{ checkpoint.batch }}') = {{ rows }} and count(*) = {{ rows }} from {{ state }}) then true
+        when (select count_if(_checkpoint is null) = {{ found.changes }} and count_if(_batch_id = '{{ checkpoint.batch }}') = count(*) from {{ state }}) then true
         else {{ change_tables.refuse_other_build() }}
     end
 {%- endset -%}
-{{ change_tables.put_first_checkpoint(state, checkpoint, found.quarantined_rows > 0, change_tables.log_columns(spec), guard) }}
+{{ change_tables.put_first_checkpoint(state, checkpoint, change_tables.sets_rows_aside(found), change_tables.log_columns(spec), guard) }}
 {%- endmacro %}

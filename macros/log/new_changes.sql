@@ -17,11 +17,11 @@
     quarantined_rows         how many rejected and waiting rows were met
     quarantined              how many raw rows are in quarantine as rejected and as waiting after the run, and since when (see
                              `compare_with_quarantine`)
-    waiting                  of a run that reads on, the first place of each group at which a row waits, as texts, in their order
+    waiting                  the first place of each group at which a row waits, as texts, in their order
     facts                    what the run says of itself, as far as the batch shows it
 -#}
 {% macro summarize_batch(spec, run, changes) %}
-    {% set rows = change_tables.rows_of_first_run(changes) if run.kind == 'first' else changes %}
+    {% set rows = change_tables.rows_of_first_run(changes, run.arrival) if run.kind == 'first' else changes %}
     {% set row = run_query(change_tables._summary_of_changes(spec, rows, run)).rows[0] %}
     {% set verdicts = fromjson(row['verdicts'] or '[]') %}
     {% set quarantined = change_tables.nothing_quarantined() %}
@@ -44,7 +44,7 @@
         'landed_span': [row.get('lowest_landed', row['lowest_seq']), row.get('highest_landed', row['highest_seq'])],
         'truncate_seq': row['truncate_seq'] or '', 'moves': row['moves'] | int(0) > 0,
         'quarantined_rows': verdicts | sum(attribute='quarantined_rows'), 'quarantined': quarantined,
-        'waiting': fromjson(row['waiting'] or '[]') if run.kind == 'since' else [],
+        'waiting': fromjson(row.get('waiting') or '[]'),
         'facts': change_tables.facts_of_run(row, verdicts),
     })) %}
 {% endmacro %}
@@ -83,11 +83,12 @@
     rows   the batch of `run`, or without a run, what its changes have come to with those of the log
 -#}
 {% macro _summary_of_changes(spec, rows, run=none) -%}
-{%- set reads_on = run and run.kind == 'since' -%}
+{#- a first run has set times aside as numbers -#}
+{%- set arrival = dict(run.arrival, kind='whole_number') if run and run.arrival and run.kind == 'first' else run.arrival if run else none -%}
 {%- set verdict = change_tables._columns_of_verdicts(spec, run) -%}
 {%- set totals = change_tables._totals_of_changes(spec, run) -%}
-{%- set passed = change_tables.rows_to_pass(spec, run, '_ct_quarantine_id') if reads_on else '' -%}
-{%- set waiting_group = change_tables.fields_of_group('_ct_waiting_since', run.arrival) if reads_on else [] -%}
+{%- set passed = change_tables.rows_to_pass(spec, run, '_ct_quarantine_id') if arrival else '' -%}
+{%- set waiting_group = change_tables.fields_of_group('_ct_waiting_since', arrival) if arrival else [] -%}
 with summarized as (
 
     select
@@ -97,7 +98,7 @@ with summarized as (
         {%- for field in waiting_group %}
         {{ field }} as _ct_group_{{ loop.index }},
         {%- endfor %}
-        {%- if reads_on %}
+        {%- if arrival %}
         min({{ 'if(_ct_passed_id is null, _ct_waiting_since, null)' if passed else '_ct_waiting_since' }}) as _ct_first_waiting,
         {%- endif %}
         {%- for name, (total, value) in totals.items() %}
@@ -113,11 +114,8 @@ select
     {%- for name, (total, value) in totals.items() %}
     {{ total }}({{ name }}) as {{ name }},
     {%- endfor %}
-    {%- if reads_on %}
-    to_json(transform(
-        array_sort(collect_list(_ct_first_waiting)),
-        place -> array({{ change_tables.arrival_as_texts('place', run.arrival) | join(', ') }})
-    )) as waiting,
+    {%- if arrival %}
+    to_json(transform(array_sort(collect_list(_ct_first_waiting)), place -> array({{ change_tables.arrival_as_texts('place', arrival) | join(', ') }}))) as waiting,
     {%- endif %}
     to_json(collect_list(struct({{ verdict | join(', ') }}, changes))) as verdicts
 from summarized

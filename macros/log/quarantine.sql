@@ -67,23 +67,38 @@ end
 
 
 {#-
-    The first run of a log reads raw once: the rows to be quarantined come with the changes, as texts in `_checkpoint`, and are copied
-    before the checkpoint takes their place.
+    The first run of a log reads raw once: the rows to be quarantined, and those that block the watermark, come with the changes. They are set
+    aside, as texts in `_checkpoint`: the checkpoint takes their place once they were copied, and the watermark is known.
+
+    is_set_aside   SQL for whether a row is
 -#}
-{% macro quarantined_as_checkpoint() -%}
+{% macro set_aside_as_checkpoint(run, is_set_aside) -%}
 case
-    when _ct_quarantine_id is not null
-        then concat('quarantined:', to_json(struct(_ct_quarantine_id, _status, _status_reason, _raw_row)))
+    when {{ is_set_aside }}
+        then concat('aside:', to_json(struct(_ct_quarantine_id, _status, _status_reason, _raw_row{{
+            ', array(' ~ change_tables.arrival_as_texts('_ct_waiting_since', run.arrival) | join(', ') ~ ') as _ct_texts' if run.arrival
+        }})))
 end
 {%- endmacro %}
 
 
-{#- The table of such a run, with the texts as columns. With `alone`, the statement stops where another run has made the table since. -#}
-{% macro rows_of_first_run(state, alone=false) -%}
+{#- Whether a run has set rows aside. -#}
+{% macro sets_rows_aside(found) %}
+    {% do return(found.quarantined_rows > 0 or found.waiting | length > 0) %}
+{% endmacro %}
+
+
+{#-
+    The table of such a run, with the texts as columns.
+
+    arrival   none: without the place at which a row waits, which is in numbers, as places are
+    alone     whether the statement stops where another run has made the table since
+-#}
+{% macro rows_of_first_run(state, arrival=none, alone=false) -%}
 (
-        select *, _checkpoint is null as _ct_is_change, _ct_row.*
+        select *, _checkpoint is null as _ct_is_change, _ct_row.*{{ ', ' ~ change_tables.arrival_of_texts(arrival, '_ct_row._ct_texts') ~ ' as _ct_waiting_since' if arrival }}
         from (
-            select *, from_json(substring(_checkpoint, 13), '_ct_quarantine_id string, _status string, _status_reason string, _raw_row string') as _ct_row
+            select *, from_json(substring(_checkpoint, 7), '_ct_quarantine_id string, _status string, _status_reason string, _raw_row string, _ct_texts array<string>') as _ct_row
             from {{ state }}
             {%- if alone %}
             where

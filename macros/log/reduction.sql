@@ -401,31 +401,15 @@ and not (_ct_logged['_schema_version'] < {{ spec.added.values() | max }} and _pr
 {% endmacro %}
 
 
-{#- The arrival by whose positions each record has one of its own; none where there is none such. -#}
-{% macro arrival_of_records(spec) %}
-    {% set natural = change_tables.natural_arrival(spec) %}
-    {% do return(natural if natural and change_tables.names_records(spec, natural) else none) %}
-{% endmacro %}
-
-
 {#- A value, unless the log holds another record of a position that names one: then the run stops. -#}
 {% macro _unless_other_record(spec, value) -%}
     {%- set arrival = change_tables.arrival_of_records(spec) -%}
     {%- do return(value) if not arrival -%}
-    {%- set before, after = change_tables.used_again(spec, "another record has landed than the log holds", (arrival.group + arrival.columns) | join(', ')) -%}
     {%- set of_record = '(partition by _change_seq, _ct_identity, _raw_id)' -%}
-        case
-            when
-                not startswith(_change_id, 'snapshot:')
-                and min(_ct_record_hash) over {{ of_record }} <> max(_ct_record_hash) over {{ of_record }}
-                then raise_error(concat(
-                    {{ change_tables.text_literal(before) }},
-                    _raw_id,
-                    {{ change_tables.text_literal(after) }}
-                ))
-            else
-                {{ value | indent(8) }}
-        end
+    {%- set differs = "not startswith(_change_id, 'snapshot:') and min(_ct_record_hash) over " ~ of_record ~ ' <> max(_ct_record_hash) over ' ~ of_record -%}
+    {{- change_tables._unless_used_again(
+        spec, differs, "another record has landed than the log holds", (arrival.group + arrival.columns) | join(', '), '_raw_id', value
+    ) | indent(8) -}}
 {%- endmacro %}
 
 
@@ -438,18 +422,20 @@ and not (_ct_logged['_schema_version'] < {{ spec.added.values() | max }} and _pr
     {%- set origin = change_tables.format_of(spec.format).origin -%}
     {%- do return(value) if not origin -%}
     {%- set differences = change_tables.each(origin, 'min({name}) over same_change <> max({name}) over same_change') -%}
-    {%- set what = "changes that differ in " ~ origin | join(' or ') ~ " have landed" -%}
-    {%- set before, after = change_tables.used_again(spec, what, '_change_id') -%}
+    {%- set differs = '_change_id is not null and (' ~ differences | join(' or ') ~ ')' -%}
+    {{- change_tables._unless_used_again(
+        spec, differs, "changes that differ in " ~ origin | join(' or ') ~ " have landed", '_change_id', '_change_id', value
+    ) -}}
+{%- endmacro %}
+
+
+{#- A value, unless rows of one place differ: see `used_again`. `id`: SQL for the place that the message names. -#}
+{% macro _unless_used_again(spec, differs, what, place, id, value) -%}
+{%- set before, after = change_tables.used_again(spec, what, place) -%}
 case
-    when
-        _change_id is not null
-        and ({{ differences | join(' or ') }})
-        then raise_error(concat(
-            {{ change_tables.text_literal(before) }},
-            _change_id,
-            {{ change_tables.text_literal(after) }}
-        ))
+    when {{ differs }}
+        then raise_error(concat({{ change_tables.text_literal(before) }}, {{ id }}, {{ change_tables.text_literal(after) }}))
     else
-        {{ value | trim | indent(8) }}
+        {{ value | trim }}
 end
 {%- endmacro %}

@@ -33,10 +33,6 @@
         {% set others = change_tables._other_logs(spec, run, part, likeness) %}
         {% if others | length >= 2 %}
             {% set table = change_tables.batch_relation(this, change_tables.batch_id() ~ 's') %}
-            {#- what a first run of a format with `waiting_positions` asks of raw after it has read the changes is asked by then -#}
-            {% if run.kind == 'first' and spec.arrival == 'auto' and change_tables.format_of(spec.format).waiting_positions %}
-                {% do change_tables.count_watermark_rows(spec, run, change_tables.look_for_watermark(spec, run)) %}
-            {% endif %}
             {% do change_tables.prepare_session() %}
             {% do run_query(change_tables._create_shared_rows(table, part, [spec] + others.values() | list, bound)) %}
             {% do shared.update({'table': table, 'logs': dict(others, **{model.unique_id: spec})}) %}

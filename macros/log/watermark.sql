@@ -1,26 +1,4 @@
 {#-
-    The watermark after a run that reads everything: places, as in `raw_bound`; none where there is no arrival. Looked
-    up before the changes are read, so that a row which lands in between is read again.
--#}
-{% macro look_for_watermark(spec, run) %}
-    {% do return(run.high_water) if not run.high_water or change_tables._nothing_waits(spec) %}
-    {% set bound = {'predicate': none, 'snapshot': false, 'arrival': run.arrival, 'until': run.until, 'shared': run.shared} %}
-    {% set waiting_positions = change_tables.format_of(spec.format).waiting_positions %}
-    {% if waiting_positions and spec.arrival == 'auto' %}
-        {% set query = waiting_positions(spec, bound) %}
-    {% else %}
-        {% set groups = change_tables.fields_of_group('_ct_arrival', run.arrival) %}
-        {% set passed = change_tables.rows_to_pass(spec, run, change_tables.quarantine_id(spec, bound)) %}
-        {% set query = "with " ~ change_tables.staging_steps(spec, bound)
-            ~ " select " ~ change_tables.arrival_as_texts('_ct_first', run.arrival) | join(', ') ~ " from (select min(_ct_arrival) as _ct_first from staged"
-            ~ passed ~ " where " ~ change_tables.blocks_watermark(spec) ~ (" and _ct_passed_id is null" if passed)
-            ~ (" group by " ~ groups | join(', ') if groups) ~ ") where _ct_first is not null" %}
-    {% endif %}
-    {% do return(change_tables.watermark_after_run(spec, run, change_tables.ask_once(query) | map('list') | list)) %}
-{% endmacro %}
-
-
-{#-
     A join with the rows that have waited for `waiting_days` or longer, and so block the watermark no more: `_ct_passed_id` is not null for
     them. Nothing where there can be none. A row above all that the log has blocks it all the same: there is next to nothing to read after
     it, and later runs look for what landed before only up to there.
@@ -43,10 +21,11 @@
 
 
 {#-
-    The watermark after a run: the high water before raw was read, unless the first row of a group that waits (`waiting`, as texts) blocks
-    it. Rows at its place are read again.
+    How far raw rows are read for good after a run, as places; none where there is no arrival. It is the high water before raw was read, unless
+    the first row of a group that waits (`waiting`, as texts) blocks it. Rows at its place are read again.
 -#}
 {% macro watermark_after_run(spec, run, waiting) %}
+    {% do return(run.high_water) if not run.high_water %}
     {#- they are sorted: of those of a group the first one comes last here -#}
     {% set places = [] %}
     {% for texts in waiting | reverse %}
@@ -89,7 +68,7 @@
     {% set is_high_water = run.arrival and spec.lookback == 0 and below == change_tables.is_below_watermark(run.arrival, run.high_water, 0) %}
     {% set reached = {'watermark': watermark, 'rows_below': run.rows_until if is_high_water else none, 'all_rows': none} %}
     {% if run.kind != 'since' %}
-        {% do return(dict(reached, rows=run.landed_rows)) if is_high_water and run.landed_rows is not none %}
+        {% do return(dict(reached, rows=run.landed_rows, all_rows=none if run.arrival.record else run.all_rows)) if is_high_water and run.landed_rows is not none %}
         {% set row = change_tables.ask_once('select ' ~ change_tables.count_below_watermark(run.arrival, below) ~ ' as watermark_rows, count(*) as all_rows from ' ~ spec.relation)[0] %}
         {% do return(dict(reached, rows=row['watermark_rows'] | int, all_rows=row['all_rows'] | int)) %}
     {% elif run.checkpoint_before.lookback != spec.lookback %}
@@ -142,12 +121,4 @@
         {% do return('count(distinct case when ' ~ condition ~ ' then struct(' ~ columns ~ ') end)') %}
     {% endif %}
     {% do return('count_if(' ~ condition ~ ')') %}
-{% endmacro %}
-
-
-{#- Whether the raw rows alone show that none of them will wait. -#}
-{% macro _nothing_waits(spec) %}
-    {% set predicate = change_tables.read_again(spec).waiting %}
-    {% do return(predicate == 'false') if predicate in ['true', 'false'] %}
-    {% do return(change_tables.ask_once('select 1 from ' ~ spec.relation ~ ' where ' ~ predicate ~ ' limit 1') | length == 0) %}
 {% endmacro %}

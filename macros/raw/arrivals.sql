@@ -41,17 +41,29 @@
 
 {#- The group of such a struct, as SQL. -#}
 {% macro fields_of_group(struct, arrival) %}
-    {% do return(change_tables.each(arrival.group, struct ~ '.{name}')) %}
+    {% do return(change_tables.each(arrival.group, struct ~ '[{text}]')) %}
 {% endmacro %}
 
 
 {#- Such a struct as texts: the values of the group, then those of the position. -#}
 {% macro arrival_as_texts(struct, arrival) %}
     {% do return(
-        change_tables.each(arrival.group, 'cast(' ~ struct ~ '.{name} as string)')
-        + change_tables.each(arrival.columns, change_tables.arrival_as_text(struct ~ '.{name}', arrival))
+        change_tables.each(arrival.group, 'cast(' ~ struct ~ '[{text}] as string)')
+        + change_tables.each(arrival.columns, change_tables.arrival_as_text(struct ~ '[{text}]', arrival))
     ) %}
 {% endmacro %}
+
+
+{#- Such a struct out of an array of these texts. Dates and times are numbers in it, as in the texts. -#}
+{% macro arrival_of_texts(arrival, texts) -%}
+    {%- set type = {'text': 'string', 'decimal': arrival.type}.get(arrival.kind, 'decimal(38,0)') -%}
+    {%- set fields = [] -%}
+    {%- for name in arrival.group + arrival.columns -%}
+        {%- set text = texts ~ '[' ~ loop.index0 ~ ']' -%}
+        {%- do fields.append((text if loop.index0 < arrival.group | length else 'cast(' ~ text ~ ' as ' ~ type ~ ')') ~ ' as ' ~ change_tables.quoted(name)) -%}
+    {%- endfor -%}
+    if({{ texts }}[{{ arrival.group | length }}] is null, null, struct({{ fields | join(', ') }}))
+{%- endmacro %}
 
 
 {#-
@@ -75,16 +87,10 @@
 {% endmacro %}
 
 
-{#- Whether staging has the column `_ct_blocks_watermark`: where the format has an arrival of its own. -#}
-{% macro says_what_blocks_watermark(spec) %}
-    {% do return(change_tables.natural_arrival(spec) is not none) %}
-{% endmacro %}
-
-
-{#- Whether a row that was read blocks the watermark: later runs must read it again. -#}
+{#- Whether a row that was read blocks the watermark: later runs must read it again. Where the format has an arrival of its own, staging says it. -#}
 {% macro blocks_watermark(spec) -%}
     {{- change_tables.part_of_format(spec, 'blocks_watermark')
-        or ('_ct_blocks_watermark' if change_tables.says_what_blocks_watermark(spec) else "_status = 'waiting'") -}}
+        or ('_ct_blocks_watermark' if change_tables.natural_arrival(spec) else "_status = 'waiting'") -}}
 {%- endmacro %}
 
 

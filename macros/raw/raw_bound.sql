@@ -21,6 +21,7 @@
     counts_all        whether `_tells_its_rows`
     rows_below        where it does, how many rows had landed below the watermark; else none
     rows_until        the same of the high water
+    all_rows          how many rows had landed, where it does; else none
 -#}
 {% macro raw_bound(spec, checkpoint) %}
     {% set arrival = change_tables.arrival_of(spec) %}
@@ -79,10 +80,10 @@
         'counts_all': counts_all,
         'rows_below': landed.rows_below,
         'rows_until': landed.rows_until,
+        'all_rows': landed.all_rows,
     } %}
-    {% set natural = change_tables.natural_arrival(spec) %}
-    {% set looks = natural and change_tables.names_records(spec, natural) and natural != arrival %}
-    {% if looks and change_tables.landed_columns(spec, spec.relation, natural.group + natural.columns) %}
+    {% set natural = change_tables.arrival_of_records(spec) %}
+    {% if natural and natural != arrival and change_tables.landed_columns(spec, spec.relation, natural.group + natural.columns) %}
         {% do change_tables._refuse_two_records(spec, natural, bound.predicate or 'true') %}
     {% endif %}
     {% do return(bound) %}
@@ -157,7 +158,7 @@
     is_same                 whether the rows at the watermark have the fingerprint that it has
     unplaced                whether there are rows without a position, which are read every time
     rows                    `landed_rows` of `raw_bound`
-    rows_below, rows_until  as there
+    rows_below, rows_until, all_rows  as there
     lowest_seq              the lowest sequence of the rows that are to be read; none where no row has one, or the format has no
                             `landed_sequence` (see `format_of`)
 
@@ -174,7 +175,7 @@
     {% set condition = change_tables.lands_since(arrival, from) %}
     {% set rows = change_tables.ask_once(change_tables._groups_since(spec, arrival, columns, from, condition, counts_all)) %}
     {% set groups = rows | selectattr('_ct_rows') | list %}
-    {% if change_tables.names_records(spec, arrival) and groups | selectattr('_ct_copies', 'gt', 1) | list %}
+    {% if arrival.record and change_tables.arrival_of_records(spec) and groups | selectattr('_ct_copies', 'gt', 1) | list %}
         {% do change_tables._refuse_two_records(spec, arrival, condition) %}
     {% endif %}
     {% set places = change_tables.places_by_group(watermark) %}
@@ -187,11 +188,13 @@
         {% endif %}
     {% endfor %}
     {% set until_high_water = groups | sum(attribute='_ct_rows_below') | int %}
-    {% set rows_below = rows[0]['_ct_all'] | int - groups | sum(attribute='_ct_rows') | int if counts_all else none %}
+    {% set all_rows = rows[0]['_ct_all'] | int if counts_all else none %}
+    {% set rows_below = all_rows - groups | sum(attribute='_ct_rows') | int if counts_all else none %}
+    {% set rows_until = rows_below + until_high_water if counts_all else none %}
     {% if arrival.record %}
         {% set landed_rows = groups | sum(attribute='_ct_places') | int %}
     {% else %}
-        {% set landed_rows = until_high_water if not begins_at_last else none %}
+        {% set landed_rows = rows_until if begins_at_last else until_high_water %}
     {% endif %}
     {% do return({
         'high_water': places.items() | sort(case_sensitive=true) | map(attribute=1) | list,
@@ -199,7 +202,8 @@
         'unplaced': groups | sum(attribute='_ct_unplaced') > 0,
         'rows': landed_rows,
         'rows_below': rows_below,
-        'rows_until': rows_below + until_high_water if counts_all else none,
+        'rows_until': rows_until,
+        'all_rows': all_rows,
         'lowest_seq': groups | map(attribute='_ct_lowest_seq') | reject('none') | min(case_sensitive=true) | default(none),
     }) %}
 {% endmacro %}
@@ -213,7 +217,7 @@
 
 {#- What a look has found where none has been taken. -#}
 {% macro _nothing_seen() %}
-    {% do return({'high_water': none, 'is_same': false, 'unplaced': false, 'rows': none, 'rows_below': none, 'rows_until': none, 'lowest_seq': none}) %}
+    {% do return({'high_water': none, 'is_same': false, 'unplaced': false, 'rows': none, 'rows_below': none, 'rows_until': none, 'all_rows': none, 'lowest_seq': none}) %}
 {% endmacro %}
 
 
@@ -333,11 +337,12 @@ right join (select count(*) as _ct_all from {{ spec.relation }})
 
 
 {#-
-    Whether a position names one record, and a look must see to it. Where a format says what the origin of a change is, the run's own
-    SQL compares it (see `of_one_origin`).
+    The natural arrival of which each position names one record, and a look must see to it; none where there is none such. Where a format says
+    what the origin of a change is, the run's own SQL compares it (see `of_one_origin`).
 -#}
-{% macro names_records(spec, arrival) %}
-    {% do return(arrival.record and not change_tables.format_of(spec.format).origin) %}
+{% macro arrival_of_records(spec) %}
+    {% set natural = change_tables.natural_arrival(spec) %}
+    {% do return(natural if natural and natural.record and not change_tables.format_of(spec.format).origin else none) %}
 {% endmacro %}
 
 

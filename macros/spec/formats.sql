@@ -32,7 +32,6 @@
     read_again(spec)           which raw rows later runs may read again: see `read_again`
     blocks_watermark(spec)     SQL for the staged rows that block the watermark: later runs must read them again. Left out: those that
                                are `waiting`, and where the format has `arrival` those with `_ct_blocks_watermark`
-    waiting_positions(spec, bound)  SQL for the first position of each group at which a row waits, as texts, without staging the rows
     time_in_sequence(sequence)  the time in the sequence of a load, `yyyy-mm-dd hh:mm:ss`; empty where it has none
     landed_key(spec)           of raw rows that are each of one key: SQL for its columns, by their names. Left out: `forget` deletes no raw rows
     reads                      SQL over the log for the changes whose values come from another table than the raw one
@@ -63,7 +62,7 @@
         'stage': none, 'settings': {}, 'column_settings': {}, 'mistakes': none,
         'columns': [], 'origin': [], 'key_columns': none, 'multi_valued': none, 'counts_columns': none,
         'settings_of_order': [], 'keeps_sequences': none, 'reports': none, 'array_of_text': none, 'other_tables': [],
-        'arrival': none, 'landed_sequence': none, 'read_again': {}, 'blocks_watermark': none, 'waiting_positions': none,
+        'arrival': none, 'landed_sequence': none, 'read_again': {}, 'blocks_watermark': none,
         'reads': none, 'retracts_changes': false, 'quarantines': none, 'unclaimed_steps': none, 'shared_relation': none,
         'undeclared_columns': none, 'absent_columns': [], 'numbers': none, 'commits': none, 'functions': {}, 'mapping': none,
         'put_together': none, 'arrival_column': none, 'read_with': none, 'time_in_sequence': none, 'landed_key': none, 'lasting_sequence': none,
@@ -73,7 +72,7 @@
     {% set given = (own[name] if name in own else change_tables.known_formats()[name])() %}
     {% for part, value in given.items() %}
         {% set is_macro = part in [
-            'stage', 'mistakes', 'key_columns', 'multi_valued', 'keeps_sequences', 'reports', 'array_of_text', 'waiting_positions', 'quarantines',
+            'stage', 'mistakes', 'key_columns', 'multi_valued', 'keeps_sequences', 'reports', 'array_of_text', 'quarantines',
             'unclaimed_steps', 'read_with', 'time_in_sequence', 'lasting_sequence'
         ] %}
         {% if part not in defaults %}
@@ -103,7 +102,6 @@
 {#-
     Which raw rows later runs of an entry may read again, and for how long. A format names what differs:
 
-    waiting   SQL for the raw rows that can wait for others, and then block the watermark; `false`: none ever does
     passed    the reason codes of waiting rows that do so for `waiting_days` alone: a run that reads on finds them again, when what they wait for
               has landed. See `waiting_days_setting`
     returning(spec, quarantine)  where it cannot tell by the rows that have landed: SQL for the first position of each group at which a
@@ -111,7 +109,7 @@
     for_good  SQL for the raw rows that are read again for ever, so that `purge` leaves them; `false`: none is
 -#}
 {% macro read_again(spec) %}
-    {% do return(dict({'waiting': 'true', 'passed': [], 'returning': none, 'for_good': 'true'}, **change_tables.part_of_format(spec, 'read_again'))) %}
+    {% do return(dict({'passed': [], 'returning': none, 'for_good': 'true'}, **change_tables.part_of_format(spec, 'read_again'))) %}
 {% endmacro %}
 
 

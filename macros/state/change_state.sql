@@ -7,7 +7,9 @@
     {%- set run = handed.run -%}
 
     {%- set shown = change_tables.state_view_columns(run.history, run.keeps_deleted) -%}
-    {%- set shown_spec = spec if run.history else change_tables._without_hidden_columns(spec) -%}
+    {#- `current_` does not show hidden columns -#}
+    {%- set columns = spec.columns | rejectattr('name', 'in', [] if run.history else spec.hidden) | list -%}
+    {%- set shown_spec = dict(spec, columns=columns, column_names=columns | map(attribute='name') | list) -%}
     {%- do change_tables.refuse_foreign_table(view) -%}
     {%- do change_tables.refuse_moved_table(view, state) -%}
     {%- do change_tables.refuse_other_contract(shown_spec, shown) -%}
@@ -54,13 +56,6 @@
 
     {{ return(change_tables.made_relations([view, state])) }}
 {% endmaterialization %}
-
-
-{#- What `current_` shows of a table. -#}
-{% macro _without_hidden_columns(spec) %}
-    {% set columns = spec.columns | rejectattr('name', 'in', spec.hidden) | list %}
-    {% do return(dict(spec, columns=columns, column_names=columns | map(attribute='name') | list)) %}
-{% endmacro %}
 
 
 {% macro _ensure_schema(view, state) %}

@@ -484,6 +484,26 @@ HIGH_WATER = [_place(["t", "0"], 41), _place(["t", "1"], 7)]
 DECIMAL: dict[str, Any] = {"group": [], "columns": ["a"], "kind": "decimal", "type": "decimal(5,1)"}
 
 
+# an arrival -> as it comes out of texts, in a first run
+OF_TEXTS: tuple[tuple[dict[str, Any], str], ...] = (
+    (LANDED_AT, "if(t[0] is null, null, struct(cast(t[0] as decimal(38,0)) as `landed at`))"),
+    (DECIMAL, "if(t[0] is null, null, struct(cast(t[0] as decimal(5,1)) as a))"),
+    (DECIMAL | {"kind": "text", "type": "string"}, "if(t[0] is null, null, struct(cast(t[0] as string) as a))"),
+    (
+        TRAIL,
+        "if(t[1] is null, null, struct(t[0] as trail_name, cast(t[1] as decimal(38,0)) as trail_seqno,"
+        " cast(t[2] as decimal(38,0)) as trail_rba))",
+    ),
+)
+
+
+@pytest.mark.parametrize(("arrival", "expected"), OF_TEXTS)
+def test_places_that_a_first_run_sets_aside_sort_as_they_do_in_raw(
+    shapes: Shapes, arrival: dict[str, Any], expected: str
+) -> None:
+    assert shapes.project.macros("dedup_feed__kafka")("arrival_of_texts", arrival, "t") == expected
+
+
 @pytest.mark.parametrize(
     ("arrival", "high_water", "before", "waiting", "expected"),
     [

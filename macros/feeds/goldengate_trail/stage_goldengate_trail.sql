@@ -198,33 +198,6 @@ unclaimed as (
 {%- endmacro %}
 
 
-{#-
-    Where the open transaction at the end of each trail begins: the watermark stays below it. Found by the headers alone, without
-    putting records together.
--#}
-{% macro goldengate_trail_waiting_positions(spec, bound) -%}
-with {{ change_tables.trail_header_steps(spec, bound) }},
-
-trails as (
-
-    select
-        trail_name,
-        max(case when _ct_opens then struct(trail_seqno, trail_rba) end) as _ct_last_start,
-        max(case when _ct_closes then struct(trail_seqno, trail_rba) end) as _ct_last_end
-    from headers
-    group by trail_name
-
-)
-
-select
-    trail_name,
-    _ct_last_start['trail_seqno'] as trail_seqno,
-    _ct_last_start['trail_rba'] as trail_rba
-from trails
-where _ct_last_start is not null and (_ct_last_end is null or _ct_last_end < _ct_last_start)
-{%- endmacro %}
-
-
 {% macro goldengate_trail_format() %}
     {% do return({
         'stage': change_tables.stage_goldengate_trail,
@@ -254,7 +227,6 @@ where _ct_last_start is not null and (_ct_last_end is null or _ct_last_end < _ct
         'reports': change_tables.goldengate_trail_reports,
         'origin': ['_changed_at', '_csn', '_transaction_id'],
         'arrival': {'kind': 'whole_number', 'group': ['trail_name'], 'columns': ['trail_seqno', 'trail_rba'], 'record': ['io_time']},
-        'waiting_positions': change_tables.goldengate_trail_waiting_positions,
         'unclaimed_steps': change_tables.goldengate_trail_unclaimed_steps,
         'numbers': {
             'column': 'trail_seqno', 'group': ['trail_name'], 'only': none,

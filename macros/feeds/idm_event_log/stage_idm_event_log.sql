@@ -352,14 +352,6 @@ answered as (
 {% endmacro %}
 
 
-{#- The raw rows that later runs may have to read again: events of the future, and those that read the replica. -#}
-{% macro idm_event_log_read_again(spec) %}
-    {%- set conditions = (['try_cast(event_time as timestamp) > current_timestamp()'] if spec.future_events else [])
-        + (['event_type in (5, 6, 7, 8)'] if spec.replica is not none else []) -%}
-    {% do return({'waiting': "status = 'N' and (" ~ conditions | join(' or ') ~ ')' if conditions else 'false'}) %}
-{% endmacro %}
-
-
 {#- The columns of an event log. Their order differs between driver generations, so they are always named. -#}
 {% macro _event_log_columns() %}
     {% do return([
@@ -586,7 +578,6 @@ unclaimed as (
         'settings_of_order': ['future_events'],
         'other_tables': ['replica'],
         'absent_columns': change_tables.idm_event_log_absent_columns,
-        'read_again': change_tables.idm_event_log_read_again,
         'blocks_watermark': "(_status = 'waiting' or coalesce(startswith(_status_reason, 'row_gone'), false))",
         'reads': '_event_type in (5, 6, 7, 8)',
         'lasting_sequence': change_tables.idm_event_log_lasting_sequence,

@@ -322,15 +322,6 @@ judged_tracking_rows as (
 {% endmacro %}
 
 
-{#- Change rows may wait for their tracking row or another change row. -#}
-{% macro openedge_cdc_read_again(spec) %}
-    {% do return({
-        'waiting': 'false' if spec.policy_level < 2 else 'true',
-        'passed': ['tracking_row_missing', 'after_image_missing', 'first_part_missing', 'second_part_missing'],
-    }) %}
-{% endmacro %}
-
-
 {#-
     Which rejected and waiting rows a log quarantines; none: all of them. At levels 2 and 3 a tracking row without a change row is staged
     only where all is read, and is part of its change once that has landed: a run that reads on could not heal it.
@@ -495,7 +486,7 @@ unclaimed as (
         'key_columns': change_tables.openedge_cdc_key_columns,
         'array_of_text': change_tables.openedge_cdc_array_of_text,
         'other_tables': ['tracking'],
-        'read_again': change_tables.openedge_cdc_read_again,
+        'read_again': {'passed': ['tracking_row_missing', 'after_image_missing', 'first_part_missing', 'second_part_missing']},
         'blocks_watermark': "_status = 'waiting' or (_status = 'accepted' and not _has_tracking)",
         'retracts_changes': change_tables.openedge_cdc_retracts_changes,
         'quarantines': change_tables.openedge_cdc_quarantines,

@@ -287,16 +287,6 @@ judged as (
 {% endmacro %}
 
 
-{#- Before images may wait for their update. Rows of one sequence are read together; once none of them is read again, none is needed. -#}
-{% macro qlik_change_tables_read_again(spec) %}
-    {% do return({
-        'waiting': change_tables.is_operation(change_tables.quoted(spec.header_prefix ~ 'change_oper'), change_tables.qlik_change_tables_words(spec), ['B']),
-        'passed': ['after_image_missing', 'after_image_rejected'],
-        'for_good': 'false',
-    }) %}
-{% endmacro %}
-
-
 {#- Whether there is a mask: its bits mean columns by the order in which they are declared. -#}
 {% macro qlik_change_tables_counts_columns(spec) %}
     {% do return('change_mask' in spec.headers) %}
@@ -348,7 +338,10 @@ judged as (
 {% endmacro %}
 
 
-{#- It has no natural arrival: rows of a change table have no position. -#}
+{#-
+    It has no natural arrival: rows of a change table have no position. Before images may wait for their update. Rows of one sequence are read
+    together; once none of them is read again, none is needed.
+-#}
 {% macro qlik_change_tables_format() %}
     {% do return({
         'stage': change_tables.stage_qlik_change_tables,
@@ -379,7 +372,7 @@ judged as (
         'mistakes': change_tables.qlik_change_tables_mistakes,
         'counts_columns': change_tables.qlik_change_tables_counts_columns,
         'landed_sequence': change_tables.qlik_change_tables_landed_sequence,
-        'read_again': change_tables.qlik_change_tables_read_again,
+        'read_again': {'passed': ['after_image_missing', 'after_image_rejected'], 'for_good': 'false'},
         'landed_key': change_tables.key_in_raw,
         'undeclared_columns': change_tables.qlik_change_tables_undeclared_columns,
         'absent_columns': change_tables.columns_absent_from_raw,

@@ -262,7 +262,6 @@ put_together as (
     {% set is_held = spec.hold_open_transactions %}
     {% set for_good = change_tables.is_metadata_message(spec.serialization) if spec.metadata is none else 'false' %}
     {% do return({
-        'waiting': 'true' if is_held or spec.serialization == 'avro' or spec.table is not none else 'false',
         'passed': ['schema_missing'] if spec.arrival == 'auto' and not is_held else [],
         'returning': change_tables._first_messages_to_return,
         'for_good': 'true' if is_held else for_good,

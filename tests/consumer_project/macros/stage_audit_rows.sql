@@ -7,7 +7,6 @@
         'stage': consumer_project.stage_audit_rows,
         'settings': {'numbered_by': {'default': 'audit_id', 'type': 'text'}},
         'mistakes': consumer_project.audit_rows_mistakes,
-        'read_again': {'waiting': 'false'},
     }) %}
 {% endmacro %}
 

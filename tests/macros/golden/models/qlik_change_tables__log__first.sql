@@ -259,9 +259,10 @@ deliveries as (
         end as _ct_quarantine_id,
         _status,
         _status_reason,
-        case when _status in ('rejected', 'waiting') then _raw_row end as _raw_row
+        case when _status in ('rejected', 'waiting') then _raw_row end as _raw_row,
+        case when _status = 'waiting' then _ct_arrival end as _ct_waiting_since
     from staged
-    where _status = 'accepted' or (_status in ('rejected', 'waiting'))
+    where _status = 'accepted' or (_status in ('rejected', 'waiting')) or (_status = 'waiting')
 
 ),
 
@@ -325,9 +326,9 @@ reduced_deliveries as (
 
 select
     case
-        when _ct_quarantine_id is not null
-            then concat('quarantined:', to_json(struct(_ct_quarantine_id, _status, _status_reason, _raw_row)))
+        when not _ct_is_change
+            then concat('aside:', to_json(struct(_ct_quarantine_id, _status, _status_reason, _raw_row, array(cast(unix_micros(_ct_waiting_since['landed at']) as string)) as _ct_texts)))
     end as _checkpoint,
     _change_seq, _change_id, _batch_id, _key_before, _report, _is_conflicting, _change_op, _changed_at, _transaction_id, _present_columns, _changed_columns, _raw_id, _row_hash, _schema_version, `order`, `it's`, `name with spaces`, amount
 from reduced_deliveries
-where _ct_is_change or _ct_quarantine_id is not null
+where _ct_is_change or _ct_quarantine_id is not null or _ct_waiting_since is not null

@@ -32,7 +32,7 @@ places as (
 )
 
 select
-    cast(unix_micros(_ct_last.`landed at`) as string),
+    cast(unix_micros(_ct_last['landed at']) as string),
     looked.* except (_ct_last),
     _ct_all
 from (
@@ -52,15 +52,6 @@ right join (select count(*) as _ct_all from lake_raw.qlik)
     on true
 ;
 
-select 1 from lake_raw.qlik where header__change_oper = 'B' limit 1
-;
-
-select count_if(not (
-            `landed at` is null
-            or (`landed at` >= timestamp_micros(600))
-        )) as watermark_rows, count(*) as all_rows from lake_raw.qlik
-;
-
 create or replace table lake.dedup_feed__qlik__state
     using delta
     tblproperties ('delta.columnMapping.mode' = 'name', 'delta.enableDeletionVectors' = 'false', 'delta.enableTypeWidening' = 'true', 'delta.dataSkippingStatsColumns' = '_checkpoint,_change_seq,_batch_id,_changed_at')
@@ -78,6 +69,7 @@ with summarized as (
         substring_index(_status_reason, ':', 1) as code,
         count(*) as raw_rows,
         count(_ct_quarantine_id) as quarantined_rows,
+        min(_ct_waiting_since) as _ct_first_waiting,
         count_if(_ct_is_change) as changes,
         min(_change_seq) filter (where _ct_is_change) as lowest_seq,
         max(_change_seq) filter (where _ct_is_change) as highest_seq,
@@ -86,9 +78,9 @@ with summarized as (
         count(_key_before) filter (where _ct_is_change) as moves,
         max(_change_seq) filter (where _ct_is_change and _change_op = 'truncate') as truncate_seq
     from (
-        select *, _checkpoint is null as _ct_is_change, _ct_row.*
+        select *, _checkpoint is null as _ct_is_change, _ct_row.*, if(_ct_row._ct_texts[0] is null, null, struct(cast(_ct_row._ct_texts[0] as decimal(38,0)) as `landed at`)) as _ct_waiting_since
         from (
-            select *, from_json(substring(_checkpoint, 13), '_ct_quarantine_id string, _status string, _status_reason string, _raw_row string') as _ct_row
+            select *, from_json(substring(_checkpoint, 7), '_ct_quarantine_id string, _status string, _status_reason string, _raw_row string, _ct_texts array<string>') as _ct_row
             from lake.dedup_feed__qlik__state
         )
     )
@@ -104,6 +96,7 @@ select
     max(last_changed_at) as last_changed_at,
     sum(moves) as moves,
     max(truncate_seq) as truncate_seq,
+    to_json(transform(array_sort(collect_list(_ct_first_waiting)), place -> array(cast(place['landed at'] as string)))) as waiting,
     to_json(collect_list(struct(report, conflicts, status, code, raw_rows, quarantined_rows, changes))) as verdicts
 from summarized
 ;
@@ -129,7 +122,7 @@ insert into lake.dedup_feed__qlik__state (_checkpoint)
 select '{"storage_version": 6, "log": "20260131T120000000000_00000000", "origin": "20260131T120000000000_00000000", "batch": "20260131T120000000000_00000000", "extends": null, "changes": 3, "held_changes": 3, "uses_deletion_vectors": false, "reset_seq": "", "highest_seq": "20260131120000250000000000000000022", "loads": [], "load_times": {}, "commits": {}, "moves": false, "retracted_keys": [], "rebuild": "", "snapshot_seq": "", "arrival": "timestamp:landed at", "quarantined": {"rejected": 0, "waiting": 0, "waiting_since": null}, "watermark": [{"group": [], "position": [600], "is_whole": false, "fingerprint": "2:3:4"}], "watermark_rows": 7, "lookback": 0, "counts_all": true, "rows_below": 7, "key": ["order", "it\'s"], "order": {}, "columns": {"order": "bigint", "it\'s": "string", "name with spaces": "string", "amount": "decimal(12,2)"}, "schema_version": 0, "added": {}, "absent": {}, "renamed": {}, "first_names": ["order", "it\'s"], "forgets": false, "has_reported": false, "facts": {"rows": {"accepted": 2, "rejected": 2}, "codes": {"rejected: key_missing": 2}, "reports": {}, "first_changed_at": 1769860800000000, "last_changed_at": 1769860801000000, "batch": "20260131T120000000000_00000000", "kind": "first", "raw_rows": 9, "new": 3, "revised": 0, "first_seq": "20260131120000250000000000000000020", "last_seq": "20260131120000250000000000000000022", "versions": ["0.1.0", "1.11.16"]}}' as _checkpoint
 where
     case
-        when (select count_if(_batch_id = '20260131T120000000000_00000000') = 3 and count(*) = 3 from lake.dedup_feed__qlik__state) then true
+        when (select count_if(_checkpoint is null) = 3 and count_if(_batch_id = '20260131T120000000000_00000000') = count(*) from lake.dedup_feed__qlik__state) then true
         else raise_error('change_tables: another run has built this table at the same time; run again')
     end
 ;
