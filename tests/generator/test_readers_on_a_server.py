@@ -39,6 +39,8 @@ from demo.writers.openedge_cdc import CAPTURED
 from tests.pipelines.consumer import Consumer, Entry
 from tests.pipelines.preset_cases import AVRO_COLUMNS, KAFKA, avro_schema, inserted
 
+pytestmark = pytest.mark.slow
+
 PROJECT = "generator"
 _MAP = "map<string,string>"
 RAW = f"{PROJECT}_raw"

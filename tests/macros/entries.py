@@ -13,7 +13,7 @@ from tests.pipelines.consumer import Entry
 
 KEY = ["order", "it's"]
 NAMES = {"order": "bigint", "it's": "string", "name with spaces": "string"}
-# enough to see what settings make of it; one entry of each feed has all types
+# enough to see what settings make of it; an entry whose raw rows have columns has all types, and one of maps of texts
 FEW = NAMES | {"amount": "decimal(12, 2)"}
 COLUMNS = FEW | {
     "at": "timestamp",
@@ -198,7 +198,7 @@ LANDED: list[tuple[Entry, Mapping[str, str] | None]] = [
     ),
     # the event log
     (_entry("events", COMPLETED, models=("stg", "dedup", "current")), idm_cases.EVENT | {"landed_at": "int"}),
-    (_entry("events_types", COMPLETED, COLUMNS, identifier="events"), None),
+    (_entry("events_bytes", COMPLETED, FEW | {"bytes": "binary"}, identifier="events"), None),
     (
         _entry(
             "events_multi_valued",

@@ -10,7 +10,8 @@ Parts that it does not name are as in the base. Of the others it says, after `@@
     @@ typed, after landed: of <text> <part>    that of another text, with changes if lines follow
 
 A line of changes begins with `-` (it goes), `+` (it comes) or a blank (it stays, and tells the place of the next one).
-Other lines stay too: a line after `-` or a blank is the next one of the old part that is like it.
+Other lines stay too: a line after `-` or a blank is the next one of the old part that is like it. `-…` stands for the
+lines between two that go, which go too.
 """
 
 from __future__ import annotations
@@ -40,12 +41,16 @@ _HEADER = re.compile(
 )
 _WIDTH = 110
 """So long the names become of parts of which the same is said."""
-_WORTH_A_DIFFERENCE = 0.8
+_WORTH_A_DIFFERENCE = 0.9
 """A part is kept as a difference where that has at most this share of its lines."""
 _WORTH_A_BASE = 0.75
 """Likewise a text."""
 _NOTHING = "nothing"
 """What a part comes after that is the first."""
+_BETWEEN = "…"
+"""The lines between two that go."""
+_LIKEST = 3
+"""So many texts are compared part by part: the others have more lines that only one of two has."""
 
 
 class GoldenError(Exception):
@@ -145,10 +150,16 @@ def edits(old: str, new: str) -> list[str]:
         while shown > place and not _are_next(lines, place, shown, max(last, shown + 1)):
             shown -= 1
         found += [f" {line}" for line in lines[shown:first]]
-        found += [f"-{line}" for line in lines[first:last]]
+        found += [f"-{line}" for line in _shortened(lines[first:last])]
         found += [f"+{line}" for line in other[start:end]]
         place = last
     return found
+
+
+def _shortened(gone: Sequence[str]) -> Sequence[str]:
+    """Lines that go, by the first and the last of them where these say which ones they are."""
+    is_told = len(gone) > 3 and gone.index(gone[-1], 1) == len(gone) - 1
+    return [gone[0], _BETWEEN, gone[-1]] if is_told else gone
 
 
 def _are_next(lines: Sequence[str], place: int, first: int, last: int) -> bool:
@@ -164,25 +175,38 @@ def edited(old: str, changes: Iterable[str]) -> str:
     """The part that these edits make of another one."""
     lines, place = old.split("\n"), 0
     made: list[str] = []
+    goes_on = False
     for change in changes:
         sign, line = change[:1], change[1:]
         if sign == "+":
             made.append(line)
             continue
+        if change == f"-{_BETWEEN}":
+            goes_on = True
+            continue
         if sign not in ("-", " ") or line not in lines[place:]:
             raise GoldenError(f"no such line follows: {line!r}")
         found = lines.index(line, place)
-        made += lines[place : found + (sign == " ")]
-        place = found + 1
+        if not goes_on:
+            made += lines[place : found + (sign == " ")]
+        place, goes_on = found + 1, False
     return "\n".join([*made, *lines[place:]])
 
 
 # ---- texts that differ
 
 
-def difference(base: Parts, known: Mapping[str, Place], parts: Parts) -> list[str]:
-    """How a text differs from its base, in lines. `known` has the parts of all texts that it may name."""
+def difference(base: Parts, places: Mapping[str, Sequence[Place]], parts: Parts) -> list[str]:
+    """How a text differs from its base, in lines. `places` has the parts of all texts that it may name."""
     old, new = list(base), list(parts)
+    # of parts that several texts have, those are named that have most of them
+    others = Counter(text for name in new if base.get(name) != parts[name] for text, _ in places.get(parts[name], ()))
+    known = {
+        part: max(found, key=lambda place: (place[1] == name, others[place[0]]))
+        for name, part in parts.items()
+        if (found := places.get(part))
+    }
+    known = {part: found[0] for part, found in places.items()} | known
     sections: list[_Section] = []
     before = _NOTHING
     for kind, first, last, start, end in difflib.SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
@@ -195,6 +219,15 @@ def difference(base: Parts, known: Mapping[str, Place], parts: Parts) -> list[st
                 sections.append(_Section([name], "", *_nearest(name, parts[name], base[name], known)))
             before = name
     return [line for section in _joined(sections) for line in section.lines()]
+
+
+def _by(base: str, texts: Mapping[str, Parts], text: str) -> list[str]:
+    """How a text differs from one of these, which gives the parts that others have too."""
+    places: dict[str, list[Place]] = {}
+    for name in dict.fromkeys([base, *texts]):
+        for part, its_text in texts[name].items():
+            places.setdefault(its_text, []).append((name, part))
+    return difference(texts[base], places, parts_of(text))
 
 
 @dataclass
@@ -321,8 +354,9 @@ class Golden:
     def files(self, texts: Mapping[str, str]) -> dict[str, str]:
         """The files that keep these texts.
 
-        Whole texts come first, then the others in their order. The base of a text is the likest one of its subfolder
-        that comes before it; its parts may be those of any that does. A text that has no such base is kept whole.
+        Whole texts come first, then the others in their order. The base of a text is the one of its subfolder that
+        comes before it and takes fewest lines; its parts may be those of any that does. A text that has no such base
+        is kept whole.
         """
         parts = {name: parts_of(text) for name, text in texts.items()}
         order = sorted(texts, key=lambda name: name not in self.whole)
@@ -337,12 +371,8 @@ class Golden:
         """The file that keeps a text, and what it holds."""
         of_kind = [other for other in before if other.split("/")[0] == name.split("/")[0]]
         if of_kind and name not in self.whole:
-            base = min(of_kind, key=lambda other: unlike(text_of(before[other]), text))
-            known: dict[str, Place] = {}
-            for other in dict.fromkeys([base, *before]):
-                for part, its_text in before[other].items():
-                    known.setdefault(its_text, (other, part))
-            lines = difference(before[base], known, parts_of(text))
+            likest = heapq.nsmallest(_LIKEST, of_kind, key=lambda other: unlike(text_of(before[other]), text))
+            base, lines = min(((base, _by(base, before, text)) for base in likest), key=lambda way: len(way[1]))
             is_short = len(lines) <= _WORTH_A_BASE * text.count("\n")
             if is_short and text_of(parts_by(before[base], before.__getitem__, lines)) == text:
                 return f"{name}.diff", "\n".join([f"--- {base}{self._told(name, base)}", *lines, ""])

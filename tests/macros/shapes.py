@@ -262,7 +262,7 @@ SHAPES: Mapping[str, Shape] = {
     "goldengate_trail__staging__ignore_case": Shape("stg_feed__trail_cased"),
     "goldengate_trail__unclaimed": Shape("unclaimed_trail"),
     "idm_event_log__staging": Shape("stg_feed__events"),
-    "idm_event_log__staging__all_types": Shape("stg_feed__events_types"),
+    "idm_event_log__staging__bytes": Shape("stg_feed__events_bytes"),
     "idm_event_log__log__first": Shape(_log("events_multi_valued")),
     "idm_event_log__log__since": Shape(_log("events"), _since("events")),
     "idm_event_log__log__everything": Shape(_log("events_ahead"), _since("events_ahead")),
@@ -334,12 +334,18 @@ WHOLE = [
 
 
 def tables_of(shape: Shape) -> list[str]:
-    """The tables that differ from shape to shape: the model, its log, its raw table and its load."""
+    """What differs from shape to shape: the model, its log, its raw table and its load, and the source table."""
     if "__" not in shape.model:
         return [f"{SCHEMA}.{shape.model}"]
     entry = next(entry for entry, _ in LANDED if entry.name == shape.model.split("__", 1)[1])
     load = entry.change_table.get("snapshot", "no_load")
-    return [shape.model, _log(entry.name), f"{SCHEMA}_raw.{entry.raw_table}", f"{SCHEMA}_raw.{load}"]
+    return [
+        shape.model,
+        _log(entry.name),
+        f"{SCHEMA}_raw.{entry.raw_table}",
+        f"{SCHEMA}_raw.{load}",
+        f"feed.{entry.name}",
+    ]
 
 
 class Shapes:

@@ -27,7 +27,7 @@ GOLDEN = Golden(
     [f"models/{name}" for name in WHOLE],
     {f"{kind}/{name}": tables_of(shape) for name, shape in SHAPES.items() for kind in ("models", "runs")},
 )
-MOST_LINES = 8_400
+MOST_LINES = 8_000
 """So many lines a person reads."""
 PROPERTY = re.compile(r"('change_tables\.[a-z.0-9]+' = )'[0-9a-f:]+'")
 STEP = re.compile(r"^(?P<with>with )?(?P<name>\w+) as \(\n.*?^\)", re.MULTILINE | re.DOTALL)

@@ -118,6 +118,9 @@ def test_parts_are_the_steps_and_what_stands_around_them() -> None:
         ("a a a", "a a x a", [" a", " a", "+x"]),
         ("", "a", ["-", "+a"]),
         ("a b c d", "c d", ["-a", "-b"]),
+        ("a b c d e f", "a x f", ["-b", "-…", "-e", "+x"]),
+        ("a b c d b e", "a e", ["-b", "-…", "-b"]),
+        ("a b c d c e", "a e", ["-b", "-c", "-d", "-c"]),
     ],
 )
 def test_edits_have_the_lines_that_tell_the_place_and_no_others(old: str, new: str, changes: list[str]) -> None:
@@ -172,6 +175,17 @@ def test_parts_may_be_those_of_another_text(tmp_path: Path) -> None:
     assert (tmp_path / "models/both.diff").read_text() == (
         "--- models/logged\n@@ landed, judged, staged: of models/staged\n"
     )
+
+
+def test_parts_that_several_texts_have_are_those_of_the_text_that_has_most_of_them(tmp_path: Path) -> None:
+    def steps(*names: str) -> str:
+        told = ",\n\n".join(f"{name} as (\n\n    select {name}\n    from {name}s\n\n)" for name in names)
+        return f"with {told}\n\nselect *\nfrom {names[0]}\n"
+
+    texts = {"models/base": steps("a", "b", "c", "d", "e"), "runs/one": steps("x"), "runs/two": steps("x", "y")}
+    golden = Golden(tmp_path, list(texts), {})
+    golden.write(texts | {"models/both": steps("a", "b", "c", "d", "e", "x", "y")})
+    assert (tmp_path / "models/both.diff").read_text() == "--- models/base\n@@ x, y, after e: of runs/two\n"
 
 
 @pytest.mark.parametrize(

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Mapping, Sequence
-from contextlib import redirect_stderr, redirect_stdout
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from dataclasses import dataclass, field
 from io import StringIO
 from pathlib import Path
 from typing import Any
+from zlib import crc32
 
 import yaml
 from dbt.cli.main import dbtRunner, dbtRunnerResult
@@ -80,9 +81,13 @@ class Consumer:
 
     def write(self, entries: Sequence[Entry], further_sources: Sequence[str] = ()) -> None:
         """Write the whole project: every entry, every model, and the two health models over all of them."""
+        parsed = self._parsed().read_bytes() if self._parsed().exists() else b""
         shutil.rmtree(self.folder, ignore_errors=True)
         models = self.folder / "models"
         models.mkdir(parents=True)
+        if parsed:
+            self._parsed().parent.mkdir()
+            self._parsed().write_bytes(parsed)
         self._dump("packages.yml", {"packages": [{"local": str(REPOSITORY)}]})
         project: dict[str, Any] = {
             "name": "consumer",
@@ -144,24 +149,45 @@ class Consumer:
         What is deprecated is an error, and with `strict` every warning is.
         """
         errors = '"all"' if strict else '["Deprecations"]'
-        result = dbtRunner().invoke(
-            [
-                "--quiet",
-                "--no-use-colors",
-                "--log-level-file=none",  # nobody reads it, and writing it takes a tenth of dbt's own time
-                "--no-send-anonymous-usage-stats",
-                f'--warn-error-options={{"error": {errors}}}',
-                *(() if self.keeps_artifacts else ("--no-write-json",)),
-                *arguments,
-                "--project-dir",
-                str(self.folder),
-                "--profiles-dir",
-                str(self.folder),
-            ]
-        )
+        told = [
+            "--quiet",
+            "--no-use-colors",
+            "--log-level-file=none",  # nobody reads it, and writing it takes a tenth of dbt's own time
+            "--no-send-anonymous-usage-stats",
+            f'--warn-error-options={{"error": {errors}}}',
+            *(() if self.keeps_artifacts else ("--no-write-json",)),
+            *arguments,
+            "--project-dir",
+            str(self.folder),
+            "--profiles-dir",
+            str(self.folder),
+        ]
+        with self._parsed_with(arguments[arguments.index("--vars") + 1] if "--vars" in arguments else ""):
+            result = dbtRunner().invoke(told)
         if must_succeed and not result.success:
             raise AssertionError(f"dbt {' '.join(arguments)} failed:\n{self.errors(result)}")
         return result
+
+    def _parsed(self, variables: str = "") -> Path:
+        """What dbt knows of the files that it has parsed, with these variables on the command line."""
+        digest = f".{crc32(variables.encode()):08x}" if variables else ""
+        return self.folder / f"target/partial_parse.msgpack{digest}"
+
+    @contextmanager
+    def _parsed_with(self, variables: str) -> Iterator[None]:
+        """Let dbt find what it has parsed with the same variables: it would parse all files, and again without them."""
+        others, known = self._parsed(" "), self._parsed(variables)
+        if variables and self._parsed().exists():
+            self._parsed().replace(others)
+        if variables and known.exists():
+            known.replace(self._parsed())
+        try:
+            yield
+        finally:
+            if variables and self._parsed().exists():
+                self._parsed().replace(known)
+            if variables and others.exists():
+                others.replace(self._parsed())
 
     def command(self, name: str, *arguments: str) -> tuple[int, str, str]:
         """Run a command of `change-tables` on the project; what it ends with, and what it says on both outputs."""

@@ -16,6 +16,8 @@ from .consumer import Consumer, Entry
 from .landing import Raw
 from .qlik_cases import COLUMNS, SPEC, bare
 
+pytestmark = pytest.mark.slow
+
 SCHEMA = "arrival_by_files"
 LANDED = {"header__change_seq": "string", "header__change_oper": "string"} | COLUMNS
 TRACKED = "tblproperties ('delta.enableRowTracking' = 'true')"

@@ -15,6 +15,8 @@ from .kafka_cases import SPEC as KAFKA
 from .landing import Raw
 from .qlik_cases import seq
 
+pytestmark = pytest.mark.slow
+
 SCHEMA = "table_of_runs"
 RUNS = f"{SCHEMA}_ops.runs_of_tables"
 COLUMNS = {"id": "bigint", "name": "string"}

@@ -25,6 +25,8 @@ from .qlik_cases import seq
 from .trail_cases import RECORD as TRAIL_RECORD
 from .trail_cases import SPEC as TRAIL
 
+pytestmark = pytest.mark.slow
+
 SCHEMA = "data_tests"
 RAW = f"{SCHEMA}_raw"
 AUDIT = f"{SCHEMA}_dbt_test__audit"

@@ -20,6 +20,8 @@ from .landing import Raw
 from .qlik_cases import COLUMNS, bare
 from .test_upkeep import LANDED, stopped_after
 
+pytestmark = pytest.mark.slow
+
 SCHEMA = "forgotten"
 PERSON = "Ada Lovelace"
 """A value that no key but those of the person has."""

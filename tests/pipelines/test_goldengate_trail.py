@@ -20,8 +20,6 @@ from .consumer import Consumer
 from .landing import Raw
 from .trail_cases import CASES, COLUMNS, LOADED, RECORD, STORIES, UNCLAIMED, Story, Trail, position
 
-pytestmark = pytest.mark.slow
-
 SCHEMA = "trail_pages"
 
 

@@ -19,6 +19,8 @@ from .landing import Raw
 from .qlik_cases import CASES, SPARSE_VERSIONS, TWO_HEADERS, WITH_HISTORY, bare, seq
 from .statements import hanging, intercepted, wait_until_hanging
 
+pytestmark = pytest.mark.slow
+
 SCHEMA = "ice_pages"
 PAGES = [case for case in CASES if case.entry.name in ("defaults", "sparse")]
 BUSY_COLUMNS = {"id": "int", "name": "string", "amount": "decimal(10,2)", "pieces": "int"}

@@ -17,6 +17,8 @@ from .landing import Raw
 from .openedge_cases import AFTER, CREATE, Feed
 from .trail_cases import FIRST, INSERT, LAST, ONLY, UPDATE, Trail
 
+pytestmark = pytest.mark.slow
+
 SCHEMA = "numbers_used_again"
 COLUMNS = {"id": "bigint", "name": "string"}
 LATER = trail_cases.AT + dt.timedelta(days=1)

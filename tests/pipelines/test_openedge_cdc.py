@@ -31,8 +31,6 @@ from .openedge_cases import (
     seq,
 )
 
-pytestmark = pytest.mark.slow
-
 SCHEMA = "openedge_pages"
 SHARING = ("orders", "arrived", "by_recid", "level_0", "level_1", "applied", "covered")
 

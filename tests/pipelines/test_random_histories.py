@@ -50,6 +50,8 @@ from .message_histories import FEWER_COLUMNS, Message, MessageLog, random_messag
 from .message_histories import RAW_COLUMNS as MESSAGE_RAW_COLUMNS
 from .smallest_form import smallest_form
 
+pytestmark = pytest.mark.slow
+
 BATCHES = 3
 SEED = int(os.environ.get("CHANGE_TABLES_PROOF_SEED", "0"))
 SCALE = int(os.environ.get("CHANGE_TABLES_PROOF_SCALE", "1"))

@@ -24,6 +24,8 @@ from .source_histories import COLUMNS, KEY
 from .trail_cases import RECORD
 from .trail_histories import TrailLog, random_trails
 
+pytestmark = pytest.mark.slow
+
 SCHEMA = "shared_rows"
 SEED = int(os.environ.get("CHANGE_TABLES_PROOF_SEED", "0"))
 SCALE = int(os.environ.get("CHANGE_TABLES_PROOF_SCALE", "1"))

@@ -19,6 +19,8 @@ from pyhive.exc import OperationalError
 from change_tables.server.local_server import LocalServer, local_server, short_lived
 from change_tables.server.thrift_server import free_port, jvms_of
 
+pytestmark = pytest.mark.slow
+
 MASK = "select decode_change_mask('0180', 'most_significant_first', 1)"
 
 
