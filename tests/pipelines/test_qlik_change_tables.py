@@ -202,7 +202,7 @@ def test_a_batch_reads_raw_once_where_the_log_reaches_none_of_its_sequences(
     sql = (project.folder / f"rendered/1/dedup_feed__{name}.sql").read_text()
     assert "where _ct_is_change or" not in sql, "a run that reads everything"
     plan = raw.query(f"explain formatted {sql}")[0][0]
-    scans = re.findall(rf"^\(\d+\) Scan .*{SCHEMA}_raw\.{name}\b", plan, re.MULTILINE)
+    scans = re.findall(rf"^\(\d+\) (?:Batch)?Scan .*{SCHEMA}_raw\.{name}\b", plan, re.MULTILINE)
     assert (len(scans) == 1) == reads_once, scans
     assert scans
 
