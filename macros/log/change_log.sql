@@ -21,7 +21,10 @@
             {%- do naming.update({column.name: false}) -%}
         {%- endfor -%}
         {%- do change_tables.follow_names(view, state, run.renaming, naming) -%}
-        {%- do change_tables.ensure_state_view(view, state, spec, change_tables.log_view_columns(spec), '_checkpoint is null') -%}
+        {#- else the table has not all columns yet: see `_add_to_log` -#}
+        {%- if not change_tables.columns_have_changed(spec, run.checkpoint_before) -%}
+            {%- do change_tables.ensure_state_view(view, state, spec, change_tables.log_view_columns(spec), '_checkpoint is null') -%}
+        {%- endif -%}
     {%- endif -%}
     {%- set is_shown = true -%}
     {%- set log_after = change_tables._log_as_before(run) -%}

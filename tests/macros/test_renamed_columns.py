@@ -85,6 +85,19 @@ def test_the_first_run_that_sees_a_new_name_renames_the_column_of_a_log_and_read
     assert f"{SCHEMA}.{LOG}: renamed in its table: it was to it's, sum to amount" in shapes.project.said
 
 
+def test_a_log_whose_column_is_renamed_and_another_one_added_is_shown_when_its_table_has_both(shapes: Shapes) -> None:
+    lake = _built_before(shapes, LOG, {name: type_ for name, type_ in UNRENAMED.items() if name != "name with spaces"})
+    (built,) = lake.checkpoints[f"{SCHEMA}.{LOG}__state"]
+    columns = {name: type_ for name, type_ in built["columns"].items() if name != "name with spaces"}
+    found = {f"{SCHEMA}.{LOG}__state": [{**built, "columns": columns}]}
+    run = shapes.project.run(LOG, replace(lake, checkpoints={**lake.checkpoints, **found}))
+    changes = [statement for statement in run.sent if statement.startswith(("alter table", "create or replace view"))]
+    *renames, add, show = [statement.splitlines()[0] for statement in changes if "__reports" not in statement]
+    assert renames == [f"alter table {SCHEMA}.{LOG}__state {rename}" for rename in RENAMES]
+    assert add.startswith(f"alter table {SCHEMA}.{LOG}__state add column")
+    assert show == f"create or replace view {SCHEMA}.{LOG}"
+
+
 def test_a_checkpoint_under_names_of_before_is_that_of_today(shapes: Shapes) -> None:
     call = shapes.project.macros("dedup_feed__renamed")
     spec = call("table_spec", "feed", "renamed")
