@@ -42,7 +42,7 @@ from .projects import HAND, OURS, RAW, model_of, write_project, write_yaml
 
 ROOT = Path(__file__).resolve().parents[1]
 FOLDER = ROOT / ".build" / "cost"
-HERE, BY_HAND = "this checkout", "by hand"
+HERE, BY_HAND, ICEBERG = "this checkout", "by hand", "Iceberg"
 _RUN = re.compile(r"select 'run (-?\d+) begins'")
 AROUND, WHOLE = "around the nodes", "whole run"
 KINDS = {"stg": "staging view", "dedup": "log", "current": "current", "history": "history"}
@@ -120,7 +120,7 @@ class Ledger:
 
 @dataclass
 class Side:
-    """A checkout of the package, with a server of its own and a project that is built on it."""
+    """A checkout of the package, with a server of its own, of one table format, and a project that is built on it."""
 
     name: str
     checkout: Path
@@ -128,6 +128,7 @@ class Side:
     project: Path
     profiles: Path
     events: Path | None = None
+    table_format: str = "delta"
     costs: list[Cost] = field(default_factory=list)
 
     def __post_init__(self) -> None:
@@ -484,18 +485,21 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--many", choices=FEEDS, help="many tables of one shape, alone")
     parser.add_argument("--news", type=int, help="with --many qlik: how many tables have changes in a batch (all)")
     parser.add_argument("--against", metavar="COMMIT", help="the same with the package of this commit, in turn")
+    parser.add_argument("--iceberg", action="store_true", help="the same with tables of Iceberg, in turn")
     parser.add_argument("--plans", action="store_true", help="count scans, too; the event log for it costs some itself")
     parser.add_argument("--short-lived", action="store_true", help="servers with the settings of demo and tests")
     parser.add_argument("--cold", action="store_true", help="no table is built before the clock runs")
     options = parser.parse_args(arguments)
     if options.news is not None and options.many != "qlik":
         parser.error("--news needs --many qlik: tables of a trail or topic land together")
+    if options.iceberg and (options.against or options.demo):
+        parser.error("--iceberg is for --tables and --many, without --against")
     options.short_lived |= options.demo
     options.cold |= options.demo
     os.environ.setdefault("CHANGE_TABLES_JARS", str(jars_folder()))
     began = time.perf_counter()
     try:
-        other = _revision(options.against) if options.against else None
+        other = _revision(options.against) if options.against else ICEBERG if options.iceberg else None
         conf = SHORT_LIVED if options.short_lived else {}
         with _sides(other, conf, with_plans=options.plans) as sides:
             if options.demo:
@@ -530,7 +534,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 @contextmanager
 def _sides(other: str | None, conf: dict[str, str], *, with_plans: bool) -> Iterator[list[Side]]:
-    checkouts = {HERE: ROOT} | ({other: _checked_out(other)} if other else {})
+    checkouts = {HERE: ROOT} | ({other: ROOT if other == ICEBERG else _checked_out(other)} if other else {})
     shutil.rmtree(FOLDER / "dbt", ignore_errors=True)
     with ExitStack() as stack:
         sides = []
@@ -543,8 +547,12 @@ def _sides(other: str | None, conf: dict[str, str], *, with_plans: bool) -> Iter
                 events.mkdir(parents=True)
                 logged = event_log(events)
             module = "" if (checkout / "change_tables").is_dir() else "udfs.thrift_server"  # of an earlier version
-            server = stack.enter_context(local_server(folder / "server", conf | logged, checkout, module=module))
-            sides.append(Side(name, checkout, server, folder / "project", folder / "project", events))
+            table_format = "iceberg" if name == ICEBERG else "delta"
+            told = ["--table-format", table_format] if name == ICEBERG else []
+            server = stack.enter_context(
+                local_server(folder / "server", conf | logged, checkout, options=told, module=module)
+            )
+            sides.append(Side(name, checkout, server, folder / "project", folder / "project", events, table_format))
         yield sides
 
 

@@ -18,6 +18,10 @@ CONFLICTS = (
 """What the format says where another has written a table at the same time."""
 
 
+PURGE = "" if TABLE_FORMAT == "delta" else " purge"
+"""How a statement that drops a table ends."""
+
+
 def only_on_delta(reason: str) -> pytest.MarkDecorator:
     """Leaves a test out where tables are of another format."""
     return pytest.mark.skipif(TABLE_FORMAT != "delta", reason=reason)

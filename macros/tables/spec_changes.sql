@@ -51,7 +51,6 @@
         {% do names.update({known[there[0]]: name}) if there | length == 1 and there[0] != name | lower %}
     {% endfor %}
     {% do return(none) if not names %}
-    {% do change_tables.refuse_renamed_columns(spec, names) %}
     {% do return({'names': names, 'checkpoint': checkpoint}) %}
 {% endmacro %}
 

@@ -140,12 +140,22 @@
             'delta.enableDeletionVectors': 'true' if uses_deletion_vectors else 'false',
             'delta.enableTypeWidening': 'true',
         }, **({'delta.dataSkippingStatsColumns': found_by | join(',')} if found_by else {})),
-        'iceberg': {
+        'iceberg': dict({
             'format-version': '2',
             'write.merge.mode': 'merge-on-read',
             'write.merge.isolation-level': 'serializable',
-        },
+        }, **change_tables._iceberg_statistics(found_by)),
     }[file_format]) %}
+{% endmacro %}
+
+
+{#- That files have statistics of these columns alone. Manifests keep the statistics of files that a commit has removed. -#}
+{% macro _iceberg_statistics(found_by) %}
+    {% set properties = {'write.metadata.metrics.default': 'none'} if found_by else {} %}
+    {% for name in found_by %}
+        {% do properties.update({'write.metadata.metrics.column.' ~ name: 'truncate(32)'}) %}
+    {% endfor %}
+    {% do return(properties) %}
 {% endmacro %}
 
 
@@ -230,17 +240,6 @@ when not matched and source._checkpoint is not null then insert (_checkpoint, {{
 {% endmacro %}
 
 
-{#- Stops where columns have other names by `renamed_from`, and tables of this format do not follow. -#}
-{% macro refuse_renamed_columns(spec, names) %}
-    {% if change_tables.state_file_format() != 'delta' %}
-        {% do change_tables.refuse_model(
-            "columns of tables of `file_format: " ~ change_tables.state_file_format() ~ "` are not renamed, and " ~ names.keys() | join(', ') ~ " of source '" ~ spec.source_name
-            ~ "." ~ spec.table_name ~ "' have other names by `renamed_from`; take it out and declare them as they were, or rebuild the log and the models after it with --full-refresh"
-        ) %}
-    {% endif %}
-{% endmacro %}
-
-
 {#- Whether a table with these properties answers `count(*)` without a scan. -#}
 {% macro counts_without_scan(properties) %}
     {% do return(properties.get('delta.minReaderVersion', '0') | int > 0) %}
@@ -277,15 +276,6 @@ when not matched and source._checkpoint is not null then insert (_checkpoint, {{
 {% endmacro %}
 
 
-{#- Why a command that is written for one format alone is not for this project; none: it is. -#}
-{% macro why_command_is_refused() %}
-    {% if change_tables.file_format_of_project() != 'delta' %}
-        {% do return('it is for Delta alone, and the models have `file_format: ' ~ change_tables.file_format_of_project() ~ '`') %}
-    {% endif %}
-    {% do return(none) %}
-{% endmacro %}
-
-
 {#- How many files a table has: as the format counts them, with those that say which rows are deleted. -#}
 {% macro live_files(table) %}
     {% if change_tables.file_format_of_project() == 'delta' %}
@@ -312,7 +302,7 @@ when not matched and source._checkpoint is not null then insert (_checkpoint, {{
         {% do return('vacuum ' ~ table ~ (' retain ' ~ (retain_days * 24) ~ ' hours' if retain_days is not none)) %}
     {% endif %}
     {% set until = run_started_at - modules.datetime.timedelta(days=7 if retain_days is none else retain_days) %}
-    {% do return("call system.expire_snapshots(table => '" ~ table ~ "', older_than => timestamp '" ~ until.strftime('%Y-%m-%d %H:%M:%S') ~ "+00:00')") %}
+    {% do return("call system.expire_snapshots(table => '" ~ table ~ "', older_than => timestamp '" ~ until.strftime('%Y-%m-%d %H:%M:%S.%f') ~ "+00:00')") %}
 {% endmacro %}
 
 
@@ -322,18 +312,19 @@ when not matched and source._checkpoint is not null then insert (_checkpoint, {{
 {% endmacro %}
 
 
-{#- Whether files of a table can have deleted rows, of which vectors alone say so. -#}
+{#- Whether files of a table can have deleted rows, of which other files alone say so. -#}
 {% macro has_deletion_vectors(table) %}
-    {% do return(
-        change_tables.found_relation(table) is not none and change_tables.found_relation(table).is_delta
-        and run_query('show tblproperties ' ~ table ~ " ('delta.enableDeletionVectors')").rows | map(attribute=1) | first == 'true'
-    ) %}
+    {% do return(false) if not change_tables.is_maintained(change_tables.found_relation(table)) %}
+    {% if change_tables.file_format_of_project() == 'iceberg' %}
+        {% do return(run_query('select count(*) as number from ' ~ table ~ '.delete_files').rows[0][0] | int > 0) %}
+    {% endif %}
+    {% do return(run_query('show tblproperties ' ~ table ~ " ('delta.enableDeletionVectors')").rows | map(attribute=1) | first == 'true') %}
 {% endmacro %}
 
 
 {#- The statement that writes such files anew: `optimize` does not. -#}
 {% macro removal_of_vectors(table) %}
-    {% do return('reorg table ' ~ table ~ ' apply (purge)') %}
+    {% do return('reorg table ' ~ table ~ ' apply (purge)' if change_tables.file_format_of_project() == 'delta' else change_tables.compaction_of(table)) %}
 {% endmacro %}
 
 

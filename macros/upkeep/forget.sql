@@ -16,7 +16,6 @@
     dry_run   say what would be deleted, and change nothing
 -#}
 {% macro forget(table, keys, source='', raw=false, dry_run=false) %}
-    {% do change_tables.refuse_command('forget', change_tables.why_command_is_refused()) if change_tables.why_command_is_refused() %}
     {% set logs = [] %}
     {% for found in change_tables.logs_of_entry('forget', source, table) %}
         {% do logs.append(dict(
@@ -181,20 +180,21 @@
     {% set bound = {'predicate': none, 'snapshot': true, 'arrival': none, 'with_forgotten': true} %}
     {% set door = change_tables.forgotten_keys(spec) %}
     {% set among = change_tables.text_literals(hashes) %}
+    {% set row_id = change_tables.row_id_column() %}
     {#- above every sequence -#}
     {% set until = "select explode(array(" ~ among ~ ")) as key_hash, '~' as until_seq" %}
     {% set until = '(select key_hash, max(until_seq) as until_seq from (' ~ (until if load_cached_relation(door) is none else 'select key_hash, until_seq from ' ~ door ~ ' union all ' ~ until) ~ ') group by key_hash)' %}
     {% set literal = change_tables.text_literal(salt) %}
     {% if load_relation(spec.relation) is none %}
-        {% set rows = "select cast(null as string) as _row_id, cast(null as string) as _raw_id, cast(null as string) as _change_seq, false as is_asked, false as is_forgotten where false" %}
+        {% set rows = "select cast(null as string) as " ~ row_id ~ ", cast(null as string) as _raw_id, cast(null as string) as _change_seq, false as is_asked, false as is_forgotten where false" %}
     {% else %}
         {% set rows %}
 with {{ change_tables.staging_steps(spec, bound) }}
 
-select _row_id, _raw_id, _change_seq, is_asked, is_forgotten
+select {{ row_id }}, _raw_id, _change_seq, is_asked, is_forgotten
 from (
     select
-        {{ change_tables.quarantine_id(spec, bound) | indent(8) }} as _row_id,
+        {{ change_tables.quarantine_id(spec, bound) | indent(8) }} as {{ row_id }},
         _raw_id,
         {{ change_tables.lasting_sequence(spec, change_tables.sequence_that_counts()) }} as _change_seq,
         coalesce(of_key.key_hash in ({{ among }}), false) or coalesce(of_key_before.key_hash in ({{ among }}), false) as is_asked,
@@ -205,7 +205,7 @@ from (
     left join {{ until }} as of_key_before
         on {{ change_tables.hash_of_forgotten_key(literal, change_tables.key_before_text(spec)) }} = of_key_before.key_hash
 )
-where _row_id is not null or is_forgotten
+where {{ row_id }} is not null or is_forgotten
         {% endset %}
     {% endif %}
     {% do run_query(change_tables.create_batch_table(batch, rows)) %}
@@ -318,7 +318,7 @@ select {{ columns }}
     {% set table = change_tables.acknowledgements() %}
     {% do return('') if load_cached_relation(table) is none %}
     {% set ids = [] %}
-    {% do ids.append('select _row_id as id from ' ~ change_tables._quarantined_of_forgotten(log, held)) if load_cached_relation(change_tables.quarantine_relation(log.relation)) is not none %}
+    {% do ids.append('select ' ~ change_tables.row_id_column() ~ ' as id from ' ~ change_tables._quarantined_of_forgotten(log, held)) if load_cached_relation(change_tables.quarantine_relation(log.relation)) is not none %}
     {% set state = change_tables.state_relation(log.relation) %}
     {% do ids.append(change_tables._rows_of_forgotten(held, state, 'held._change_id', moves=true)) if load_cached_relation(state) is not none %}
     {% do return('') if not ids %}
@@ -341,7 +341,8 @@ select {{ columns }}
 {% macro _forget_in_quarantine(log, held) %}
     {% set table = change_tables.quarantine_relation(log.relation) %}
     {% do return('') if load_cached_relation(table) is none %}
-    {% set rows = change_tables._delete_named(table, change_tables._quarantined_of_forgotten(log, held), 'target._row_id = source._row_id', held) %}
+    {% set row_id = change_tables.row_id_column() %}
+    {% set rows = change_tables._delete_named(table, change_tables._quarantined_of_forgotten(log, held), 'target.' ~ row_id ~ ' = source.' ~ row_id, held) %}
     {% set left = run_query('select count(*) as number from ' ~ table).rows[0][0] | int - (rows if held.dry_run else 0) %}
     {% do print(table ~ ': ' ~ left ~ ' other rows are left; look at those whose key cannot be read') if left > 0 %}
 {% endmacro %}
@@ -349,6 +350,7 @@ select {{ columns }}
 
 {% macro _quarantined_of_forgotten(log, held) -%}
     {%- set quarantine = change_tables.quarantine_relation(log.relation) -%}
+    {%- set row_id = change_tables.row_id_column() -%}
     {%- set laterals, values = [], [] -%}
     {%- for name in held.spec.key -%}
         {%- set type = change_tables.stored_type(change_tables.column_of(held.spec, name).data_type) -%}
@@ -362,21 +364,21 @@ select {{ columns }}
         {%- do values.append('try_cast(_ct_text_' ~ loop.index ~ ' as ' ~ type ~ ') as ' ~ change_tables.quoted(name)) -%}
     {%- endfor -%}
 (
-    {%- for name in ['_row_id', '_raw_id'] %}
-    select held._row_id
+    {%- for name in [row_id, '_raw_id'] %}
+    select held.{{ row_id }}
     from {{ quarantine }} as held
     left semi join {{ held.batch }} as staged
         on held.{{ name }} = staged.{{ name }} and staged.is_forgotten
     union
     {%- endfor %}
-    select _row_id
+    select {{ row_id }}
     from (
         select
-            _row_id,
+            {{ row_id }},
             {{ change_tables.hash_of_forgotten_key(held.salt, change_tables.key_text(held.spec)) }} as key_hash
         from (
-            select _row_id, {{ values | join(', ') }}
-            from (select held.* from {{ quarantine }} as held left anti join {{ held.batch }} as staged on held._row_id = staged._row_id) as held
+            select {{ row_id }}, {{ values | join(', ') }}
+            from (select held.* from {{ quarantine }} as held left anti join {{ held.batch }} as staged on held.{{ row_id }} = staged.{{ row_id }}) as held
             {{ laterals | join('\n            ') }}
         )
     ) as gone

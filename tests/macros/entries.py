@@ -305,9 +305,6 @@ MODELS = {
     "changes_of_a_history": (
         "{{ config(materialized='incremental') }}{{ change_tables.changes_since(ref('history_feed__full')) }}"
     ),
-    "renamed_in_iceberg": (
-        "{{ config(file_format='iceberg') }}{{ change_tables.current_state(ref('dedup_feed__renamed')) }}"
-    ),
     "apart": "{{ config(meta={'tables_schema': 'tables'}) }}{{ change_tables.current_state(ref('dedup_feed__full')) }}",
     "as_of": "{{ change_tables.as_of(ref('history_feed__full'), \"timestamp '2026-01-31 12:00:00'\") }}",
 }

@@ -163,19 +163,6 @@ def test_what_cannot_be_renamed_is_refused(shapes: Shapes, told: dict[str, Any],
     assert said in str(refused.value)
 
 
-def test_tables_of_another_format_than_delta_are_not_renamed(shapes: Shapes) -> None:
-    checkpoint = _before(shapes.first_checkpoint("current_feed__renamed"))
-    call = shapes.project.macros("renamed_in_iceberg")
-    spec = call("table_spec", "feed", "renamed")
-    assert call("renaming", spec, shapes.first_checkpoint("current_feed__renamed")) is None
-    with pytest.raises(
-        CompilationError, match="columns of tables of `file_format: iceberg` are not renamed"
-    ) as refused:
-        call("renaming", spec, checkpoint)
-    assert "it was, sum of source 'feed.renamed'" in str(refused.value)
-    assert "with --full-refresh" in str(refused.value)
-
-
 # ---- raw rows
 
 # what lands -> the column `amount`, which was `sum`: how it is read, and its type

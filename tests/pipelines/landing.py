@@ -78,6 +78,13 @@ class Raw:
         else:
             self.query(f"call system.rollback_to_snapshot('{table}', {self._snapshots(table)[version]})")
 
+    def drop_schema(self, schema: str) -> None:
+        """Drop a schema with all that is in it. Iceberg drops none that is not empty."""
+        for kind in ("view", "table") if self.table_format == "iceberg" else ():
+            for _, name, *_ in self.query(f"show {kind}s in {schema}"):
+                self.query(f"drop {kind} {schema}.{name}")
+        self.query(f"drop schema {schema} cascade")
+
     def folder(self, table: str) -> Path:
         """Where a table's files are."""
         described = dict(row[:2] for row in self.query(f"describe extended {table}"))

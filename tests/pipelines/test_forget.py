@@ -245,8 +245,8 @@ def test_no_plain_run_rescan_new_column_or_full_refresh_brings_it_back_and_the_t
     lake.build(*BUILT_AGAIN, kind="build")
     assert lake.rows() == used
     assert lake.command("maintain", "--retain-days", "0", "--force")[0] == 0
-    # a table of the user, who erases there
-    assert lake.with_person() == {"taken_in"}
+    # a table of the user, who erases there; of Iceberg's the full refresh has dropped the files
+    assert lake.with_person() == ({"taken_in"} if TABLE_FORMAT == "delta" else set())
 
 
 def test_a_key_that_is_nowhere_is_remembered(lake: Lake) -> None:

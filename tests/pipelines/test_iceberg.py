@@ -174,7 +174,7 @@ def test_a_first_build_that_died_or_met_another_is_begun_again(
 
 
 @pytest.mark.usefixtures("results")
-def test_columns_are_added_and_widened_as_iceberg_can_and_refused_else(project: Consumer, raw: Raw) -> None:
+def test_columns_are_added_renamed_and_widened_as_iceberg_can_and_refused_else(project: Consumer, raw: Raw) -> None:
     entries = [case.entry for case in CASES_HERE if case is not BUSY_CASE]
     wrong = {"pieces": "decimal(12,0)", "amount": "decimal(14,4)"}
     project.write_sources([*entries, replace(BUSY, columns=BUSY_COLUMNS | wrong)])
@@ -182,14 +182,15 @@ def test_columns_are_added_and_widened_as_iceberg_can_and_refused_else(project: 
     for name, other in wrong.items():
         assert f"column '{name}' is {other}, was {BUSY_COLUMNS[name]}, and columns of Iceberg tables" in refused
     assert "--full-refresh" in refused
-    wider_columns = {"id": "bigint", "name": "string", "amount": "decimal(12,2)", "pieces": "bigint", "added": "date"}
-    project.write_sources([*entries, replace(BUSY, columns=wider_columns)])
+    wider_columns = {"id": "bigint", "name": "string", "amount": "decimal(12,2)", "items": "bigint", "added": "date"}
+    was = {"items": {"renamed_from": "pieces"}}
+    project.write_sources([*entries, replace(BUSY, columns=wider_columns, column_meta=was)])
     raw.query(f"alter table {TABLE} add columns (added date)")
     raw.query(f"insert into {TABLE} values ('{seq(60)}', 'U', 1, 'wider', 1, 1, 60, date'2026-01-31')")
     project.dbt("build", "--select", "dedup_feed__busy+")
     for model in ("current", "history"):
         rows = raw.query(
-            f"select id, string(amount), pieces, string(added) from {SCHEMA}.{model}_feed__busy where name = 'wider'"
+            f"select id, string(amount), items, string(added) from {SCHEMA}.{model}_feed__busy where name = 'wider'"
         )
         assert rows == [(1, "1.00", 1, "2026-01-31")]
     types = dict(row[:2] for row in raw.query(f"describe {SCHEMA}.current_feed__busy__state"))
@@ -212,7 +213,7 @@ def test_maintain_leaves_the_rows_and_fewer_files(project: Consumer, raw: Raw, s
 
 
 @pytest.mark.usefixtures("results")
-def test_purge_deletes_raw_rows_and_leaves_the_models_and_forget_is_refused(project: Consumer, raw: Raw) -> None:
+def test_purge_deletes_raw_rows_and_leaves_the_models_and_forget_empties_them(project: Consumer, raw: Raw) -> None:
     before = _busy(raw)
     count = f"select count(*) from {TABLE}"
     ((many,),) = raw.query(count)
@@ -223,9 +224,14 @@ def test_purge_deletes_raw_rows_and_leaves_the_models_and_forget_is_refused(proj
     assert left < many
     assert _busy(raw) == before
     code, _, complained = project.command("forget", "busy", "--key", '{"id": 1}')
-    assert code != 0
-    assert "it is for Delta alone, and the models have `file_format: iceberg`" in complained
-    assert _busy(raw) == before
+    assert (code, complained) == (0, "")
+    assert _busy(raw) == (set(), set(), set())
+    for model in MODELS:
+        assert raw.query(f"select * from {SCHEMA}.{model}_feed__busy__state.delete_files") == []
+    # what lands once more stays out
+    raw.query(f"insert into {TABLE} values ('{seq(60)}', 'U', 1, 'wider', 1, 1, 70, date'2026-01-31')")
+    project.dbt("run", "--select", "dedup_feed__busy+")
+    assert _busy(raw) == (set(), set(), set())
 
 
 def test_models_of_another_format_than_the_server_s_are_refused(project: Consumer) -> None:

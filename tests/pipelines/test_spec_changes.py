@@ -10,6 +10,8 @@ from typing import Any
 
 import pytest
 
+from tests.table_format import TABLE_FORMAT
+
 from .consumer import Consumer, Entry
 from .kafka_cases import RECORD as MESSAGE
 from .kafka_cases import Topic, body, enveloped
@@ -177,9 +179,10 @@ PURGED_SPARSE_HISTORY: Sequence[Rows] = [
 NARROW = {
     "id": "int",
     "part no": "decimal(4, 0)",
-    "amount": "decimal(6,1)",
+    # Iceberg's decimals keep their scale
+    "amount": "decimal(6,1)" if TABLE_FORMAT == "delta" else "decimal(6,3)",
     "n": "tinyint",
-    "w": "smallint",
+    "w": "smallint" if TABLE_FORMAT == "delta" else "decimal(6,2)",
     "code": "varchar(5)",
 }
 WIDE = {

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tests.table_format import TABLE_FORMAT, only_on_delta
+from tests.table_format import PURGE, TABLE_FORMAT, only_on_delta
 
 from .consumer import Consumer, Entry
 from .landing import Raw
@@ -148,7 +148,7 @@ def test_maintained_tables_are_few_files_with_the_same_rows_and_the_next_run_goe
     code, said, _ = lake.command("maintain", "--dry-run", "--keep-runs", "0")
     assert code == 0
     assert (lake.versions(), lake.tables()) == (versions, tables)
-    assert f"drop table if exists {SCHEMA}.dedup_feed__orders__batch_{stamps['old']};" in said
+    assert f"drop table if exists {SCHEMA}.dedup_feed__orders__batch_{stamps['old']}{PURGE};" in said
     compacted = re.escape(f"{SCHEMA}.dedup_feed__orders__state")
     number = files["dedup_feed__orders__state"]
     assert re.search(rf"^ *(optimize|call system.rewrite_data_files).*{compacted}.*; -- {number} files$", said, re.M)
@@ -303,7 +303,7 @@ def test_a_removed_table_has_no_relation_file_or_run_and_the_others_stay(lake: L
     tables, rows = lake.tables(), lake.rows()
     code, said, _ = lake.command("remove", "timed", "--dry-run")
     assert (code, lake.tables()) == (0, tables)
-    assert f"drop table if exists {SCHEMA}.dedup_feed__timed__state;" in said
+    assert f"drop table if exists {SCHEMA}.dedup_feed__timed__state{PURGE};" in said
     assert (models / "dedup_feed__timed.sql").exists()
     with stopped_after(2):  # views are gone, tables are there
         assert lake.command("remove", "timed")[0] == 1

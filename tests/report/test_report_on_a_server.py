@@ -108,7 +108,7 @@ def address(server: LocalServer) -> Iterator[list[str]]:
     ):
         raw.query(statement)
     yield ["--port", str(server.port), "--schema", SCHEMA]
-    raw.query(f"drop schema {SCHEMA} cascade")
+    raw.drop_schema(SCHEMA)
 
 
 def test_the_report_has_what_the_tables_of_a_server_have(
