@@ -24,14 +24,9 @@ from change_tables.server.local_server import LocalServer, little_data, local_se
 from tests.table_format import TABLE_FORMAT
 
 _JAVA_OPTIONS = "spark.driver.defaultJavaOptions"
-# Java's second compiler takes what is called four times as often as by default: it was a third of the processor time of
-# the first minutes. Its sweeper looks rarely through what is compiled for what can go: there is room for all of it
-_COMPILER = (
-    "-XX:Tier4InvocationThreshold=20000 -XX:Tier4MinInvocationThreshold=2400 -XX:Tier4CompileThreshold=60000"
-    " -XX:Tier4BackEdgeThreshold=160000 -XX:SweeperThreshold=10"
-)
 SHARED = little_data(8) | {
-    _JAVA_OPTIONS: f"{little_data(8)[_JAVA_OPTIONS]} {_COMPILER}",
+    # Java looks rarely through what it has compiled for what can go: there is room for all of it
+    _JAVA_OPTIONS: f"{little_data(8)[_JAVA_OPTIONS]} -XX:SweeperThreshold=10",
     "spark.sql.catalogImplementation": "in-memory",  # looks into Hive's metastore were a sixth of a profile
     # a statement that a test lets hang keeps a core and a thread
     "spark.master": "local[12]",
