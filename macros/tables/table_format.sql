@@ -301,7 +301,9 @@ when not matched and source._checkpoint is not null then insert (_checkpoint, {{
     {% if change_tables.file_format_of_project() == 'delta' %}
         {% do return('vacuum ' ~ table ~ (' retain ' ~ (retain_days * 24) ~ ' hours' if retain_days is not none)) %}
     {% endif %}
-    {% set until = run_started_at - modules.datetime.timedelta(days=7 if retain_days is none else retain_days) %}
+    {#- with none to retain also what the command has replaced by now -#}
+    {% set days = -1 if retain_days == 0 else 7 if retain_days is none else retain_days %}
+    {% set until = run_started_at - modules.datetime.timedelta(days=days) %}
     {% do return("call system.expire_snapshots(table => '" ~ table ~ "', older_than => timestamp '" ~ until.strftime('%Y-%m-%d %H:%M:%S.%f') ~ "+00:00')") %}
 {% endmacro %}
 
