@@ -16,7 +16,8 @@ where {{ change_tables.log_is_as_before(state, run) | indent(4) }}
 -#}
 {% macro merge_changes(spec, state, reduced, run, checkpoint, found) -%}
 {%- set columns = change_tables.log_columns(spec) -%}
-{%- set retracts = change_tables.retracts_changes(spec) -%}
+{#- a batch that was not compared with the log has no such column -#}
+{%- set retracts = found.retracted > 0 -%}
 merge into {{ state }} as target
 using (
     {{ change_tables._changes_with_checkpoint(spec, reduced, checkpoint, retracts) | indent(4) }}

@@ -275,7 +275,9 @@ SHAPES: Mapping[str, Shape] = {
         | {"documents": {}},
     ),
     "openedge_cdc__log__first": Shape(_log("openedge")),
-    "openedge_cdc__log__since": Shape(_log("openedge_arriving"), _since("openedge_arriving")),
+    "openedge_cdc__log__since": Shape(
+        _log("openedge_arriving"), _since("openedge_arriving"), {REDUCED: [{**ANSWERS[REDUCED][0], "retracted": 1}]}
+    ),
     "openedge_cdc__log__everything": Shape(_log("openedge"), _since("openedge"), _REVISED),
     "openedge_cdc__log__level_0": Shape(_log("openedge_level_0"), _since("openedge_level_0")),
     "openedge_cdc__log__column_declared": Shape(

@@ -872,3 +872,19 @@ def test_a_checkpoint_keeps_what_downstream_states_need(shapes: Shapes, name: st
     assert checkpoint["quarantined"] == found["quarantined"]
     assert (checkpoint["key"], checkpoint["schema_version"], checkpoint["added"]) == (spec["key"], 1, {"day": 1})
     assert (checkpoint["absent"], checkpoint["renamed"]) == ({"hour": 1}, {"night": 1})
+
+
+# ---- what a batch that was not compared with the log is written by
+
+
+@pytest.mark.parametrize(("changes", "older_checkpoints"), [(3, 30), (0, 0)])
+def test_a_merge_of_what_was_not_compared_asks_for_no_column_of_the_comparison(
+    shapes: Shapes, changes: int, older_checkpoints: int
+) -> None:
+    log = "dedup_feed__openedge_arriving"
+    found = SHAPES["qlik_change_tables__log__since_quarantines"].answers
+    answers = {**found, "as changes,": [{**found["as changes,"][0], "changes": changes}]}
+    run = shapes.run(Shape(log, {log: {}}, answers, older_checkpoints=older_checkpoints))
+    (merge,) = [sql for sql in run.sent if sql.startswith(f"merge into lake.{log}__state")]
+    assert "__batch_" in merge
+    assert "_ct_retracts_logged" not in merge
