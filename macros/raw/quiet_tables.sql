@@ -28,10 +28,13 @@
 {% endmacro %}
 
 
-{#- Whether a log that reads on from its watermark has nothing to do if no raw row has landed since. -#}
+{#-
+    Whether a log that reads on from its watermark has nothing to do, and nothing to say, if no raw row has landed since. Where a raw table tells
+    its rows, the log's own look says how many have landed below the watermark.
+-#}
 {% macro has_raw_alone(spec, checkpoint) %}
     {% set loads = spec.snapshot and spec.snapshot_seq != checkpoint.snapshot_seq %}
-    {% do return(not (loads or change_tables.other_tables_of(spec) or spec.lookback or change_tables.may_pass_waiting(spec, checkpoint))) %}
+    {% do return(not (loads or checkpoint.counts_all or change_tables.other_tables_of(spec) or spec.lookback or change_tables.may_pass_waiting(spec, checkpoint))) %}
 {% endmacro %}
 
 

@@ -20,14 +20,16 @@ ASKS, SILENT = "dedup_feed__qlik", "dedup_feed__qlik_types"
 """A log that asks for all in the run of these tests, and one that does not: in another run they may change places."""
 FOUND = "1:2:3"
 """The fingerprint of the rows at the watermark of a first run."""
+UNCOUNTED = FOUND_BEFORE | {r"^show tblproperties \S+$": []}
+"""The raw tables do not count their rows without a scan."""
 BY_POSITION = "dedup_feed__kafka"
 
 
 @pytest.fixture(scope="module")
 def built(shapes: Shapes) -> Lake:
     """A lake in which all logs are built, each of its own raw table or a shared one."""
-    lake = shapes.lake(Shape(LOGS[0], {log: {} for log in LOGS}))
-    first = [views_left_by(shapes.run(Shape(log, {}, FOUND_BEFORE), run=1)) for log in LOGS]
+    lake = shapes.lake(Shape(LOGS[0], {log: {"counts_all": False} for log in LOGS}))
+    first = [views_left_by(shapes.run(Shape(log, {}, UNCOUNTED), run=1)) for log in LOGS]
     return replace(lake, views={view: text for views in first for view, text in views.items()})
 
 
@@ -112,3 +114,11 @@ def test_a_raw_table_that_lacks_its_arrival_stops_its_own_log_alone(
 @pytest.mark.parametrize("log", [ASKS, SILENT])
 def test_who_asks_changes_from_run_to_run(shapes: Shapes, built: Lake, log: str) -> None:
     assert {len(_tables(_run(shapes, log, _told(built, []), run=run))) for run in (0, 1, 2)} == {0, 1}
+
+
+def test_a_log_whose_raw_table_tells_its_rows_looks_for_itself(shapes: Shapes, built: Lake) -> None:
+    counted = views_left_by(shapes.run(Shape(SILENT, {}, FOUND_BEFORE), run=1))
+    lake = replace(built, views={**built.views, **counted})
+    (tables,) = _tables(_run(shapes, ASKS, _told(lake, [])))
+    assert "lake_raw.qlik_types" not in tables
+    assert "lake_raw.qlik" in tables
