@@ -20,7 +20,7 @@ ASKS, SILENT = "dedup_feed__qlik", "dedup_feed__qlik_types"
 """A log that asks for all in the run of these tests, and one that does not: in another run they may change places."""
 FOUND = "1:2:3"
 """The fingerprint of the rows at the watermark of a first run."""
-UNCOUNTED = FOUND_BEFORE | {r"^show tblproperties \S+$": []}
+UNCOUNTED = {**FOUND_BEFORE, r"^show tblproperties \S+$": []}
 """The raw tables do not count their rows without a scan."""
 BY_POSITION = "dedup_feed__kafka"
 
