@@ -27,7 +27,7 @@
         {%- endif -%}
     {%- endif -%}
     {%- set is_shown = true -%}
-    {%- set log_after = change_tables._log_as_before(run) -%}
+    {%- set log_after = change_tables._unchanged_log(run) -%}
     {%- if run.kind == 'empty' -%}
         {%- set is_shown = change_tables.make_empty_table(view, state, sql) -%}
         {%- do change_tables.ensure_quarantine(change_tables.quarantine_relation(this)) -%}
@@ -72,7 +72,7 @@
     {% do change_tables._refuse_loss(spec, view, state, quarantine) %}
     {% set replaced = change_tables.table_to_be_replaced(state) if change_tables.is_rebuild() else none %}
     {% do change_tables.refuse_lost_door(spec, replaced.checkpoint) if replaced %}
-    {#- every change of the log that this one replaces was judged by `_refuse_loss`; where some are gone, they were not: it is another log -#}
+    {#- the origin stays where the replaced log still had all its changes, of which `_refuse_loss` lets none be lost unsaid -#}
     {% set is_whole = replaced is not none and replaced.rows >= replaced.checkpoint.held_changes %}
     {% set origin = replaced.checkpoint.origin if is_whole else change_tables.batch_id() %}
     {% do change_tables.remove_cached_checkpoint(view) %}
@@ -119,15 +119,15 @@
     {% endif %}
     {% set batch, found = change_tables._write_batch(spec, state, run, sql) %}
     {#-
-        A run that read its new rows alone, and not all that it compares, can meet some which the log reaches: they landed after it had looked
-        for such. Rows that landed before may be part of the same changes.
+        Rows that landed after the run had looked can be of sequences that the log holds. Rows of one sequence are judged together, and those
+        that landed before were not read: so the next run takes all of them in.
     -#}
     {% set reads_new_alone = run.kind == 'since' and not run.is_late and not change_tables.format_of(spec.format).read_with %}
     {% if reads_new_alone and found.lowest_seq is not none and found.lowest_seq <= run.checkpoint_before.highest_seq %}
         {% do log(this ~ ': rows of changes that it may hold have landed while this run was looking; the next run takes them in', info=true) %}
         {% call noop_statement('main', 'nothing new') %}{% endcall %}
         {% do adapter.drop_relation(batch) %}
-        {% do return(change_tables._log_as_before(run)) %}
+        {% do return(change_tables._unchanged_log(run)) %}
     {% endif %}
     {% set reached = change_tables.count_watermark_rows(spec, run, change_tables.watermark_after_run(spec, run, found.waiting)) %}
     {% set reduced, found = change_tables._write_reduced(spec, state, run, batch, found) %}
@@ -139,7 +139,7 @@
         {% set facts = change_tables.facts_of_log(spec, run, found, reached) %}
         {% set log_after = change_tables._write_log(spec, view, run, batch, reduced, found, dict(checkpoint, facts=facts)) %}
     {% else %}
-        {% set log_after = change_tables._log_as_before(run) %}
+        {% set log_after = change_tables._unchanged_log(run) %}
         {% call noop_statement('main', 'nothing new') %}{% endcall %}
     {% endif %}
     {% do adapter.drop_relation(batch) %}
@@ -149,7 +149,7 @@
 
 
 {#- What comes of a run that has written nothing. -#}
-{% macro _log_as_before(run) %}
+{% macro _unchanged_log(run) %}
     {% do return({'checkpoint': run.checkpoint_before, 'checkpoints': run.checkpoints, 'facts': none}) %}
 {% endmacro %}
 
@@ -255,8 +255,8 @@
 
 
 {#-
-    A log is rebuilt from the raw table: refused where the raw table no longer has all that the log holds. A change whose
-    content was read (see `reads` of `format_of`) is read again: it is not lost while its raw row is there to be read for.
+    A log is rebuilt from the raw table: refused where the raw table no longer has all that the log holds. A change whose content comes from
+    another table (see `reads` of `format_of`) is read again: it is not lost while its raw row is there.
 -#}
 {% macro _refuse_loss(spec, view, state, quarantine) %}
     {% do return('') if var('change_tables_allow_loss', false) %}

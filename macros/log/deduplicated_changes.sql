@@ -28,6 +28,7 @@
         {%- do return('-- nothing has landed\n' ~ change_tables.no_rows(change_tables.columns_of_table(spec, change_tables.log_columns(spec)))) -%}
     {%- endif -%}
     {%- set with_log = run.kind == 'everything' -%}
+    {#- a row can be a change and block the watermark -#}
     {%- set is_doubled = run.kind == 'first' and run.arrival and change_tables.part_of_format(spec, 'blocks_watermark') -%}
 with {{ change_tables.staging_steps(spec, run) }},
 
@@ -56,7 +57,7 @@ where _ct_is_change or _ct_quarantine_id is not null{{ ' or _ct_waiting_since is
 
 {#-
     Whether a run reads on from the watermark. Then its batch has every raw row that it reads, since each counts in what the run says of
-    itself. The query that `dbt compile` shows where nothing is new is such, too.
+    itself. `dbt compile` shows this query even where nothing is new.
 -#}
 {% macro _reads_on(run) %}
     {% do return(run.kind in ['since', 'nothing new']) %}

@@ -6,7 +6,7 @@ insert into {{ state }} (_checkpoint, {{ change_tables.column_list(change_tables
 select * from (
     {{ change_tables._changes_with_checkpoint(spec, reduced, checkpoint) | indent(4) }}
 )
-where {{ change_tables.log_is_as_before(state, run) | indent(4) }}
+where {{ change_tables.stop_if_log_has_changed(state, run) | indent(4) }}
 {%- endmacro %}
 
 
@@ -66,8 +66,8 @@ select
 {%- endmacro %}
 
 
-{#- Whether no other run has written to the log since this run looked; else the statement stops. -#}
-{% macro log_is_as_before(state, run) -%}
+{#- True, unless another run has written to the log since this run looked: then the statement stops. -#}
+{% macro stop_if_log_has_changed(state, run) -%}
 case
     when
         (select max_by(_checkpoint, get_json_object(_checkpoint, '$.batch')) from {{ state }} where {{ change_tables.is_checkpoint() }})

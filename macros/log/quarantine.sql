@@ -206,7 +206,7 @@ using (
     from (
     {{ change_tables.quarantine_after_run(quarantine, batch, run) | indent(4) }}
     )
-    where _ct_has_news and {{ change_tables.log_is_as_before(state, run) | indent(8) }}
+    where _ct_has_news and {{ change_tables.stop_if_log_has_changed(state, run) | indent(8) }}
 ) as source
     on source.{{ change_tables.row_id_column() }} = target.{{ change_tables.row_id_column() }}
 when matched then update set

@@ -15,8 +15,8 @@
 
     They end in `reduced_deliveries`, which also has:
 
-    _ct_is_change        whether the row is what the deliveries of its change have come to, unless it was retracted. With the log: what is
-                         to be written, for it is not what the log holds
+    _ct_is_change        whether the row is what the deliveries of its change have come to, and was not retracted. With the log: whether
+                         it is to be written, as it differs from what the log holds, also one that deletes that
     _ct_is_revision      whether the log holds the change, so that this one revises it
     _ct_retracts_logged  whether the log is to give it up
     _ct_retracted_keys   where something that states were told is retracted (the change, its key, its operation or its key before): the keys
@@ -107,7 +107,7 @@ gathered_deliveries as (
         {%- if retracts %}
         max(case when _ct_is_retraction then {{ completeness or 1 }} end) over same_change as _ct_retracted_at,
         {%- endif %}
-        {{ change_tables.of_one_origin(spec, differs) | indent(8) }} as _ct_differs
+        {{ change_tables.stop_if_other_origin(spec, differs) | indent(8) }} as _ct_differs
     from deliveries
     window same_change as (partition by _change_seq, _ct_identity)
 
@@ -148,8 +148,8 @@ weighed_deliveries as (
 
 
 {#-
-    Whether the contents of a row count: those of deliveries. But where masks count columns, raw that has lost one has no mask of a change that was
-    logged before.
+    Whether the contents of a row count: those of deliveries. But masks count columns by their places: once raw has lost a column, the masks of
+    changes that were logged before can no longer be read from it.
 -#}
 {% macro _is_compared(spec, with_log) -%}
     {%- set version = change_tables.places_since(spec) if with_log else 0 -%}
@@ -173,7 +173,7 @@ weighed_deliveries as (
 {%- endmacro %}
 
 
-{#- The greatest delivery wins: by version, content and headers. Of equal ones, what is logged is as it is to be. -#}
+{#- The greatest delivery wins: by version, content and headers. Of equal ones, the logged one stays. -#}
 {% macro _rank(spec, with_log) -%}
 {%- set headers = change_tables.delivered_headers(spec) | map(attribute='name') | join(', ') -%}
 struct(
@@ -217,7 +217,7 @@ compared_deliveries as (
             {%- endif %}
             when count({{ report }}) over same_change = count_if({{ counts }}) over same_change then max({{ report }}) over same_change
         end as _report,
-        {{ change_tables._unless_other_record(spec, conflicts) if with_log else conflicts }} as _is_conflicting,
+        {{ change_tables._stop_if_other_record(spec, conflicts) if with_log else conflicts }} as _is_conflicting,
         {%- if change_tables.retracts_changes(spec) %}
         coalesce(_ct_retracted_at >= _ct_completeness, false) as _ct_is_retracted,
         {%- endif %}
@@ -402,12 +402,12 @@ and not (_ct_logged['_schema_version'] < {{ spec.added.values() | max }} and _pr
 
 
 {#- A value, unless the log holds another record of a position that names one: then the run stops. -#}
-{% macro _unless_other_record(spec, value) -%}
+{% macro _stop_if_other_record(spec, value) -%}
     {%- set arrival = change_tables.arrival_of_records(spec) -%}
     {%- do return(value) if not arrival -%}
     {%- set of_record = '(partition by _change_seq, _ct_identity, _raw_id)' -%}
     {%- set differs = "not startswith(_change_id, 'snapshot:') and min(_ct_record_hash) over " ~ of_record ~ ' <> max(_ct_record_hash) over ' ~ of_record -%}
-    {{- change_tables._unless_used_again(
+    {{- change_tables._stop_if_used_again(
         spec, differs, "another record has landed than the log holds", (arrival.group + arrival.columns) | join(', '), '_raw_id', value
     ) | indent(8) -}}
 {%- endmacro %}
@@ -418,19 +418,19 @@ and not (_ct_logged['_schema_version'] < {{ spec.added.values() | max }} and _pr
     (`origin` of `format_of`): the numbers of the feed have been used again, and they are not one change. A delivery that lacks a
     column of its origin differs from none.
 -#}
-{% macro of_one_origin(spec, value) -%}
+{% macro stop_if_other_origin(spec, value) -%}
     {%- set origin = change_tables.format_of(spec.format).origin -%}
     {%- do return(value) if not origin -%}
     {%- set differences = change_tables.each(origin, 'min({name}) over same_change <> max({name}) over same_change') -%}
     {%- set differs = '_change_id is not null and (' ~ differences | join(' or ') ~ ')' -%}
-    {{- change_tables._unless_used_again(
+    {{- change_tables._stop_if_used_again(
         spec, differs, "changes that differ in " ~ origin | join(' or ') ~ " have landed", '_change_id', '_change_id', value
     ) -}}
 {%- endmacro %}
 
 
 {#- A value, unless rows of one place differ: see `used_again`. `id`: SQL for the place that the message names. -#}
-{% macro _unless_used_again(spec, differs, what, place, id, value) -%}
+{% macro _stop_if_used_again(spec, differs, what, place, id, value) -%}
 {%- set before, after = change_tables.used_again(spec, what, place) -%}
 case
     when {{ differs }}

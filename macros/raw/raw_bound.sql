@@ -241,8 +241,9 @@
 
 {#- The landed columns of which it is; none where it is not taken. -#}
 {% macro columns_of_fingerprint(spec, arrival, columns) %}
+    {% do return([]) if not change_tables._takes_fingerprint(spec, arrival) %}
     {% set hashed = [] %}
-    {% for column in columns.values() if change_tables._takes_fingerprint(spec, arrival) and 'variant' not in column.data_type %}
+    {% for column in columns.values() if 'variant' not in column.data_type %}
         {% do hashed.append(column) %}
     {% endfor %}
     {% do return(hashed) %}
@@ -338,7 +339,7 @@ right join (select count(*) as _ct_all from {{ spec.relation }})
 
 {#-
     The natural arrival of which each position names one record, and a look must see to it; none where there is none such. Where a format says
-    what the origin of a change is, the run's own SQL compares it (see `of_one_origin`).
+    what the origin of a change is, the run's own SQL compares it (see `stop_if_other_origin`).
 -#}
 {% macro arrival_of_records(spec) %}
     {% set natural = change_tables.natural_arrival(spec) %}

@@ -1,6 +1,7 @@
 {#-
     A checkpoint is a JSON object in a row of its own of a model's table: what the table has taken in (see state_relation). In `_checkpoint`
-    a change or a row of a state has null. To read a checkpoint takes a scan, which costs more than most of what a run without news does. So
+    a change or a row of a state has null. Until the first run of a log has ended, rows that are no changes have a text that is no checkpoint
+    (see `set_aside_as_checkpoint`). To read a checkpoint takes a scan, which costs more than most of what a run without news does. So
     the view over the table has the checkpoint as well, in its properties: the cached checkpoint. dbt sees these where it lists the schema.
 
     The checkpoint of the table is the one that counts. A run removes the cached checkpoint before it writes, and sets it once it has
