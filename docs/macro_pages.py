@@ -86,7 +86,7 @@ class Macros:
         # a name that begins with `_` is not seen from outside of a template
         template = self._jinja.from_string(_MACRO.sub(r"\1dbt_\2(", _MATERIALIZATION.sub("", text)))
         module = template.make_module(
-            {"change_tables": self, "return": _end, "adapter": _NoFurtherFormats(), "zip": zip}
+            {"change_tables": self, "context": {}, "return": _end, "adapter": _NoFurtherFormats(), "zip": zip}
         )
         for found in _MACRO.finditer(text):
             self._found[found[2]] = getattr(module, f"dbt_{found[2]}")

@@ -58,6 +58,9 @@
     functions(spec)            the Python functions that its steps call: `staged`, and those of `unclaimed_steps`, as lists by these names
 -#}
 {% macro format_of(name) %}
+    {#- a model asks some fifty times; kept where it is for one model alone, since macros see the model that they were got for -#}
+    {% set known = context.setdefault('change_tables_formats', {}) %}
+    {% do return(known[name]) if name in known %}
     {% set defaults = {
         'stage': none, 'settings': {}, 'column_settings': {}, 'mistakes': none,
         'columns': [], 'origin': [], 'key_columns': none, 'multi_valued': none, 'counts_columns': none,
@@ -88,6 +91,7 @@
     {% endfor %}
     {% do exceptions.raise_compiler_error("change_tables: format '" ~ name ~ "' must have `stage`, the macro that stages its rows") if 'stage' not in given %}
     {% do defaults.update(given) %}
+    {% do known.update({name: defaults}) %}
     {% do return(defaults) %}
 {% endmacro %}
 

@@ -10,7 +10,8 @@
     fields    of a struct, a list of {name, tree}
 -#}
 {% macro type_tree(data_type) %}
-    {% set trees = change_tables.known_in_run('types') %}
+    {#- asked for each column, many times: the run's dict is found by way of the model's own context -#}
+    {% set trees = context.get('change_tables_types') or context.setdefault('change_tables_types', change_tables.known_in_run('types')) %}
     {% do trees.update({data_type: change_tables._parsed_type(data_type)}) if data_type not in trees %}
     {% do return(trees[data_type]) %}
 {% endmacro %}

@@ -24,7 +24,8 @@
     {%- set values, nulls = [], [] -%}
     {%- for column in columns -%}
         {%- set value = column.value or change_tables.quoted(column.name) -%}
-        {%- set is_nested = change_tables.type_tree(column.data_type).kind in ['array', 'map', 'struct'] and not column.holds_no_nulls -%}
+        {#- `array<…>`, `map<…>`, `struct<…>` -#}
+        {%- set is_nested = '<' in column.data_type and not column.holds_no_nulls -%}
         {%- do values.append(
             'to_json(' ~ change_tables.comparable_value(value, column.data_type) ~ ', ' ~ change_tables.exact_times() ~ ')' if is_nested else value
         ) -%}

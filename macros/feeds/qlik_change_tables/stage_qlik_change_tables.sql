@@ -198,18 +198,18 @@ judged as (
 {% set masked -%}
     array_compact(array(
                 {%- for name in in_raw %}
-                    case when {{ change_tables._mask_names(spec, name) }} then {{ change_tables.text_literal(name) }} end{{ ',' if not loop.last }}
+                    case when {{ change_tables._mask_names(spec, in_raw, name) }} then {{ change_tables.text_literal(name) }} end{{ ',' if not loop.last }}
                 {%- endfor %}
                 ))
 {%- endset -%}
 {%- set key_is_masked = [] -%}
 {%- for name in spec.key -%}
-    {%- do key_is_masked.append(change_tables._mask_names(spec, name)) -%}
+    {%- do key_is_masked.append(change_tables._mask_names(spec, in_raw, name)) -%}
 {%- endfor -%}
 {{ change_tables.staged_rows(spec, bound, {
     'operation': 'element_at(' ~ codes ~ ', _ct_operation_code)',
     'id': "concat_ws(':', _change_seq, _ct_operation_code, if(_ct_operation_code = 'T', null, " ~ change_tables.key_text(spec) ~ '))',
-    'present_columns': [('_ct_is_update', change_tables._sparse_columns(spec))],
+    'present_columns': [('_ct_is_update', change_tables._sparse_columns(spec, in_raw))],
     'changed_columns': [("_ct_operation_code in ('I', 'U') and _ct_mask_words is not null", masked)],
     'moves': '_ct_is_update',
     'key_before': '_ct_key_before',
@@ -299,22 +299,22 @@ judged as (
 {% endmacro %}
 
 
-{#- Whether the mask names a column: its bits count the columns that the change table has, header columns first. -#}
-{% macro _mask_names(spec, name) -%}
-    {{ change_tables.mask_has('_ct_mask_words', spec.headers | length + change_tables.columns_in_raw(spec).index(name), change_tables._mask_order(spec)) }}
+{#- Whether the mask names a column: its bits count the columns that the change table has, header columns first, then `in_raw`. -#}
+{% macro _mask_names(spec, in_raw, name) -%}
+    {{ change_tables.mask_has('_ct_mask_words', spec.headers | length + in_raw.index(name), change_tables._mask_order(spec)) }}
 {%- endmacro %}
 
 
 {#- The columns that a sparse update has: those with a value, and those with a bit in the mask. Null where it has all. -#}
-{% macro _sparse_columns(spec) -%}
+{% macro _sparse_columns(spec, in_raw) -%}
     nullif(
                     array_compact(array(
-                    {%- for name in change_tables.columns_in_raw(spec) %}
+                    {%- for name in in_raw %}
                     {%- if name in spec.key %}
                         {{ change_tables.text_literal(name) }}
                     {%- else %}
                         case
-                            when {{ change_tables.quoted(name) }} is not null or {{ change_tables._mask_names(spec, name) }}
+                            when {{ change_tables.quoted(name) }} is not null or {{ change_tables._mask_names(spec, in_raw, name) }}
                                 then {{ change_tables.text_literal(name) }}
                         end
                     {%- endif -%}
