@@ -20,13 +20,12 @@ from dbt_common.tests import enable_test_caching
 from hypothesis import settings
 
 from change_tables.server.jars import ICEBERG, iceberg_folder, resolve_jars
-from change_tables.server.local_server import LocalServer, little_data, local_server
+from change_tables.server.local_server import JAVA_OPTIONS, LocalServer, little_data, local_server
 from tests.table_format import TABLE_FORMAT
 
-_JAVA_OPTIONS = "spark.driver.defaultJavaOptions"
 SHARED = little_data(8) | {
     # Java looks rarely through what it has compiled for what can go: there is room for all of it
-    _JAVA_OPTIONS: f"{little_data(8)[_JAVA_OPTIONS]} -XX:SweeperThreshold=10",
+    JAVA_OPTIONS: f"{little_data(8)[JAVA_OPTIONS]} -XX:SweeperThreshold=10",
     "spark.sql.catalogImplementation": "in-memory",  # looks into Hive's metastore were a sixth of a profile
     # a statement that a test lets hang keeps a core and a thread
     "spark.master": "local[12]",

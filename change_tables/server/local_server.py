@@ -24,12 +24,13 @@ from .server_log import logs_in
 _PATIENCE = 180.0  # seconds for a server to be ready
 
 
-_JAVA_OPTIONS = "spark.driver.defaultJavaOptions"
+JAVA_OPTIONS = "spark.driver.defaultJavaOptions"
+"""The setting of the options of Java that a user's settings can add to."""
 _HEAP = "-Xms3g -Xmn1200m"
 _ONE_COMPILER = "-XX:TieredStopAtLevel=1 "
 SHORT_LIVED = {
     # the smaller compiler alone. Its default cache of 48 MB is too small for Spark and would be cleared all the time
-    _JAVA_OPTIONS: (
+    JAVA_OPTIONS: (
         f"{_ONE_COMPILER}-XX:ReservedCodeCacheSize=512m"
         f" -XX:+UseSerialGC {_HEAP} -XX:MetaspaceSize=512m"  # all memory at once: growth costs collections
     ),
@@ -57,7 +58,7 @@ def short_lived(gigabytes: int) -> dict[str, str]:
     heap = f"-Xms{gigabytes}g -Xmn{400 * gigabytes}m"
     return SHORT_LIVED | {
         "spark.driver.memory": f"{gigabytes}g",
-        _JAVA_OPTIONS: SHORT_LIVED[_JAVA_OPTIONS].replace(_HEAP, heap),
+        JAVA_OPTIONS: SHORT_LIVED[JAVA_OPTIONS].replace(_HEAP, heap),
     }
 
 
@@ -68,7 +69,7 @@ def little_data(gigabytes: int) -> dict[str, str]:
     """
     settings = short_lived(gigabytes)
     return settings | {
-        _JAVA_OPTIONS: settings[_JAVA_OPTIONS].replace(_ONE_COMPILER, ""),
+        JAVA_OPTIONS: settings[JAVA_OPTIONS].replace(_ONE_COMPILER, ""),
         "spark.databricks.delta.delta.log.cacheRetentionMinutes": "10",
     }
 

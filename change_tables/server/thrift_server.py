@@ -31,6 +31,7 @@ from pyspark.sql import SparkSession
 from change_tables.places import checkout, users_folder
 from change_tables.udfs.registration import register_catalog
 
+from .class_archive import class_archive
 from .cluster import ClusterError, address_towards, is_cluster, try_workers, worker_python
 from .doors import DoorsError, check_addresses, doors_of, hand_to_hive
 from .jars import ICEBERG_CATALOG, JarsError, check_java, iceberg_jars, postgresql_jars, resolved_jars
@@ -212,6 +213,9 @@ def _settings(options: Options, folder: Path, port: int, jars: Sequence[Path]) -
     embedded = (  # the same for Hive's own sessions as for Spark's
         f' "-Djavax.jdo.option.ConnectionURL={connection}" -Dhive.metastore.try.direct.sql=false'
     )
+    archive = class_archive(jars)
+    archive = class_archive(jars)
+    archived = f' "-XX:SharedArchiveFile={archive}"' if archive.exists() else ""
     settings = {
         "spark.app.name": "change_tables",
         "spark.master": options.master,
@@ -221,7 +225,7 @@ def _settings(options: Options, folder: Path, port: int, jars: Sequence[Path]) -
         "spark.driver.extraJavaOptions": (
             "-XX:ReservedCodeCacheSize=512m "  # when it is full, nothing more is compiled
             f'"-Djava.io.tmpdir={tmp}" "-Dderby.system.home={metastore}"'
-            f' "-Dderby.stream.error.file={metastore / "derby.log"}"{"" if options.metastore else embedded}'
+            f' "-Dderby.stream.error.file={metastore / "derby.log"}"{"" if options.metastore else embedded}{archived}'
         ),
         "spark.local.dir": str(tmp),
         "spark.ui.enabled": "false",

@@ -16,6 +16,8 @@ from typing import Any
 import pytest
 from pyhive.exc import OperationalError
 
+from change_tables.server.class_archive import class_archive
+from change_tables.server.jars import resolved_jars
 from change_tables.server.local_server import LocalServer, local_server, short_lived
 from change_tables.server.thrift_server import free_port, jvms_of
 
@@ -29,6 +31,11 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalServer]:
     """A server with Hive's metastore, as users have it: that which other tests share keeps its tables in memory."""
     with local_server(tmp_path_factory.mktemp("server"), short_lived(2)) as server:
         yield server
+
+
+def test_a_server_loads_its_classes_from_the_archive_beside_the_jars(server: LocalServer) -> None:
+    (jvm,) = jvms_of(server.folder)
+    assert str(class_archive(resolved_jars())) in Path(f"/proc/{jvm}/maps").read_text()
 
 
 def query(server: LocalServer, *statements: str) -> list[tuple[Any, ...]]:
