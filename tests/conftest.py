@@ -26,6 +26,8 @@ from tests.table_format import TABLE_FORMAT
 SHARED = little_data(8) | {
     # Java looks rarely through what it has compiled for what can go: there is room for all of it
     JAVA_OPTIONS: f"{little_data(8)[JAVA_OPTIONS]} -XX:SweeperThreshold=10",
+    # no checksum beside each file, and no process that sets the permissions of both
+    "spark.hadoop.fs.file.impl": "org.apache.hadoop.fs.RawLocalFileSystem",
     "spark.sql.catalogImplementation": "in-memory",  # looks into Hive's metastore were a sixth of a profile
     # a statement that a test lets hang keeps a core and a thread
     "spark.master": "local[12]",

@@ -57,7 +57,7 @@ def make_class_archive(jars: Sequence[Path], options: Sequence[str] = ()) -> boo
     archive = class_archive(jars)
     if archive.exists():
         return False
-    for outdated in archive.parent.glob("classes-*.jsa"):
+    for outdated in archive.parent.glob("classes-*"):
         outdated.unlink()
     unfinished = archive.with_suffix(f".{os.getpid()}")
     conf = short_lived(1)
