@@ -42,7 +42,7 @@ def jars(quiet: bool, postgresql: bool, iceberg: bool) -> None:
     try:
         done |= make_class_archive(resolved_jars())
         if iceberg:
-            done |= make_class_archive(iceberg_jars(), ["--table-format", "iceberg"])
+            done |= make_class_archive(iceberg_jars(), "iceberg")
     except LocalServerError as error:
         print(
             f"change_tables: warning: {error}; servers start without it, and later",

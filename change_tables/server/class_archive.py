@@ -20,7 +20,7 @@ from .jars import java_command
 from .local_server import JAVA_OPTIONS, LocalServerError, local_server, short_lived
 
 _STATEMENTS = (  # what nearly every run of a model sends
-    "create table orders (id bigint, name string, at timestamp) using delta",
+    "create table orders (id bigint, name string, at timestamp) using {format}",
     "insert into orders values (1, 'a', timestamp'2026-01-31 12:00:00'), (2, 'b', null)",
     "create table batch using parquet as select id, name, at from orders",
     "create or replace view latest as"
@@ -32,7 +32,7 @@ _STATEMENTS = (  # what nearly every run of a model sends
     "show table extended in default like '*'",
     "describe extended orders",
     "delete from orders where id = 1",
-    "create or replace table orders using delta as select * from batch",
+    "create or replace table orders using {format} as select * from batch",
 )
 
 
@@ -44,12 +44,12 @@ def class_archive(jars: Sequence[Path]) -> Path:
     return jars[0].parent / f"classes-{hashlib.sha256(made_of.encode()).hexdigest()[:16]}.jsa"
 
 
-def make_class_archive(jars: Sequence[Path], options: Sequence[str] = ()) -> bool:
+def make_class_archive(jars: Sequence[Path], table_format: str = "delta") -> bool:
     """Make the archive by a server that does a little of all; True if there was something to do.
 
     Args:
         jars: those of the server
-        options: of its command
+        table_format: of its tables, `delta` or `iceberg`
 
     Raises:
         LocalServerError: the server does not start.
@@ -62,12 +62,13 @@ def make_class_archive(jars: Sequence[Path], options: Sequence[str] = ()) -> boo
     unfinished = archive.with_suffix(f".{os.getpid()}")
     conf = short_lived(1)
     conf |= {JAVA_OPTIONS: f'{conf[JAVA_OPTIONS]} "-XX:ArchiveClassesAtExit={unfinished}"'}
+    options = ["--table-format", table_format]
     try:
         with TemporaryDirectory() as folder, local_server(Path(folder), conf, options=options) as server:
             connection = server.connect()
             cursor = connection.cursor()
             for statement in _STATEMENTS:
-                cursor.execute(statement)
+                cursor.execute(statement.format(format=table_format))
             connection.close()
         unfinished.rename(archive)
     except (OSError, Error) as error:
