@@ -198,6 +198,23 @@ def test_columns_are_added_renamed_and_widened_as_iceberg_can_and_refused_else(p
 
 
 @pytest.mark.usefixtures("results")
+def test_only_a_view_that_was_given_another_text_is_made_again(project: Consumer, raw: Raw) -> None:
+    project.dbt("run", "--select", "stg_feed__busy+")
+    before = _busy(raw)
+    raw.give_text(f"{SCHEMA}.current_feed__busy", "select 7 as id, 'of the user' as name")
+    made: list[str] = []
+
+    def note(sql: str) -> str:
+        made.extend(re.findall(r"^create or replace view (\S+)", sql, re.MULTILINE))
+        return sql
+
+    with intercepted(note):
+        project.dbt("run", "--select", "stg_feed__busy+")
+    assert made == [f"{SCHEMA}.current_feed__busy"]
+    assert _busy(raw) == before
+
+
+@pytest.mark.usefixtures("results")
 def test_maintain_leaves_the_rows_and_fewer_files(project: Consumer, raw: Raw, server: LocalServer) -> None:
     before = _busy(raw)
     files = f"select count(*) from {SCHEMA}.history_feed__busy__state.files"
