@@ -76,8 +76,8 @@
 
 
 {#-
-    What dbt lists of a schema. For Iceberg Spark lists tables alone: views are asked for, and each for its properties, among which the package
-    keeps its own (see `properties_of_view`).
+    What dbt lists of a schema. For Iceberg Spark lists tables alone: views are asked for, and each for its text and the properties of this
+    package, in the words of Spark's own listing (see macros/tables/views.sql).
 -#}
 {% macro spark__list_relations_without_caching(relation) %}
     {% set listed = dbt.spark__list_relations_without_caching(relation) %}
@@ -87,11 +87,9 @@
         {% do found.append(row.values() | list) %}
     {% endfor %}
     {% for row in run_query('show views in ' ~ relation.schema).rows if not row[2] %}
-        {% set properties = [] %}
-        {% for property in run_query('show tblproperties ' ~ relation.schema ~ '.' ~ change_tables.quoted(row[1])).rows %}
-            {% do properties.append(property[0] ~ '=' ~ property[1]) %}
-        {% endfor %}
-        {% do found.append([row[0], row[1], row[2], 'Type: VIEW\nTable Properties: [' ~ properties | join(', ') ~ ']']) %}
+        {% set parts = run_query('show create table ' ~ relation.schema ~ '.' ~ change_tables.quoted(row[1])).rows[0][0].split('\nAS\n', 1) %}
+        {% set properties = modules.re.findall("'(change_tables[.][a-z.0-9]+)' = '([0-9a-f:]*)'", parts[0]) | map('join', '=') | join(', ') %}
+        {% do found.append([row[0], row[1], row[2], 'View Text: ' ~ parts[1] | trim ~ '\nView Original Text: \nType: VIEW\nTable Properties: [' ~ properties ~ ']']) %}
     {% endfor %}
     {% do return(found) %}
 {% endmacro %}

@@ -66,7 +66,7 @@ as
     {% call statement('view') %}{{ text }}{% endcall %}
     {% do change_tables.set_in_session('spark.sql.legacy.ctePrecedencePolicy', none) %}
     {#- as dbt's listing shows it -#}
-    {% do change_tables._remember_view(view, 'View Text: ' ~ query ~ '\nView Original Text: ', properties) %}
+    {% do change_tables._remember_view(view, 'View Text: ' ~ change_tables.text_of_view(query) ~ '\nView Original Text: ', properties) %}
 {% endmacro %}
 
 
@@ -100,6 +100,7 @@ as
 -#}
 {% macro _has_other_text(view, query) %}
     {% set found = modules.re.search('(?s)View Text: (.*?)\nView Original Text: ', change_tables.shown_of_view(change_tables.found_relation(view))) %}
+    {% set query = change_tables.text_of_view(query) %}
     {% do return(false) if not found or found.group(1) == query %}
     {% set around = query.split(found.group(1), 1) %}
     {% do return(around | length != 2 or not modules.re.fullmatch('(?s)(\\s|;|--[^\n]*(\n|$)|/\\*.*?\\*/)*', around | join('\n'))) %}

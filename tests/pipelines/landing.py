@@ -79,11 +79,17 @@ class Raw:
             self.query(f"call system.rollback_to_snapshot('{table}', {self._snapshots(table)[version]})")
 
     def drop_schema(self, schema: str) -> None:
-        """Drop a schema with all that is in it. Iceberg drops none that is not empty."""
+        """Drop a schema, if it is there, with all that is in it. Iceberg drops none that is not empty."""
+        if not self.query(f"show schemas like '{schema}'"):
+            return
         for kind in ("view", "table") if self.table_format == "iceberg" else ():
             for _, name, *_ in self.query(f"show {kind}s in {schema}"):
                 self.query(f"drop {kind} {schema}.{name}")
         self.query(f"drop schema {schema} cascade")
+
+    def give_text(self, view: str, query: str) -> None:
+        """Give a view another text; it keeps its properties."""
+        self.query(f"{'alter' if self.table_format == 'delta' else 'create or replace'} view {view} as {query}")
 
     def folder(self, table: str) -> Path:
         """Where a table's files are."""

@@ -56,7 +56,12 @@ def hanging(statement: str, milliseconds: int = _AN_HOUR) -> Rule:
             f" reflect('java.lang.Thread', 'sleep', {milliseconds}L))"
         )
         told = next(told for told in _TOLD if told.search(sql))
-        held, times = told.subn(lambda found: f"if({hang} is null, null, {found[1]}){found[0][len(found[1]) :]}", sql)
+
+        def held_back(found: re.Match[str]) -> str:
+            name = "" if " as " in found[0] else f" as {found[1]}"
+            return f"if({hang} is null, null, {found[1]}){name}{found[0][len(found[1]) :]}"
+
+        held, times = told.subn(held_back, sql)
         assert times == 1, sql
         return held
 

@@ -174,6 +174,35 @@ def test_a_first_build_that_died_or_met_another_is_begun_again(
 
 
 @pytest.mark.usefixtures("results")
+def test_a_full_refresh_that_ends_after_another_replaces_its_log_and_is_begun_again_after_a_run_that_fails(
+    project: Consumer, raw: Raw, server: LocalServer
+) -> None:
+    statement = f"create or replace table {SCHEMA}.dedup_feed__busy__state"
+    beside = Raw(server.connect(), "iceberg")
+    others: list[Future[Any]] = []
+
+    def begin_another(sql: str) -> str:
+        """The other one has read raw, and hangs before its commit, when a row lands that this one reads."""
+        if statement in sql:
+            others.append(pool.submit(beside.query, hanging(statement, milliseconds=12_000)(sql)))
+            wait_until_hanging(raw, [statement], lambda: not others[0].done())
+            raw.insert(TABLE, [bare(40, "U", 1, "d", None, 1, 4)])
+        return sql
+
+    with ThreadPoolExecutor(1) as pool, intercepted(begin_another):
+        project.dbt("run", "--full-refresh", "--select", "dedup_feed__busy")
+        assert _checkpoints(raw, "dedup") == 1
+        assert not others[0].done()
+    assert others[0].exception() is None
+    assert _checkpoints(raw, "dedup") == 0
+    refused = project.errors(project.dbt("run", "--select", "dedup_feed__busy", must_succeed=False))
+    assert "this table has lost the checkpoint of its runs" in refused
+    project.dbt("run", "--select", "dedup_feed__busy+")
+    versions = {(1, "a", 10), (1, "b", 20), (1, "c", 30), (1, "d", 40)}
+    assert _busy(raw) == ({10, 20, 30, 40}, {(1, "d")}, versions)
+
+
+@pytest.mark.usefixtures("results")
 def test_columns_are_added_renamed_and_widened_as_iceberg_can_and_refused_else(project: Consumer, raw: Raw) -> None:
     entries = [case.entry for case in CASES_HERE if case is not BUSY_CASE]
     wrong = {"pieces": "decimal(12,0)", "amount": "decimal(14,4)"}
@@ -195,6 +224,23 @@ def test_columns_are_added_renamed_and_widened_as_iceberg_can_and_refused_else(p
         assert rows == [(1, "1.00", 1, "2026-01-31")]
     types = dict(row[:2] for row in raw.query(f"describe {SCHEMA}.current_feed__busy__state"))
     assert {name: types[name] for name in wider_columns} == wider_columns
+
+
+@pytest.mark.usefixtures("results")
+def test_only_a_view_that_was_given_another_text_is_made_again(project: Consumer, raw: Raw) -> None:
+    project.dbt("run", "--select", "stg_feed__busy+")
+    before = _busy(raw)
+    raw.give_text(f"{SCHEMA}.current_feed__busy", "select 7 as id, 'of the user' as name")
+    made: list[str] = []
+
+    def note(sql: str) -> str:
+        made.extend(re.findall(r"^create or replace view (\S+)", sql, re.MULTILINE))
+        return sql
+
+    with intercepted(note):
+        project.dbt("run", "--select", "stg_feed__busy+")
+    assert made == [f"{SCHEMA}.current_feed__busy"]
+    assert _busy(raw) == before
 
 
 @pytest.mark.usefixtures("results")

@@ -313,7 +313,7 @@ def _smallest_history(
         """Builds all candidates at once, each as a history of its own."""
         rows = proof.many(candidates)
         scratch.write([proof.entry_in(1)], ["loaded"])
-        raw.query(f"drop schema if exists {scratch.schema} cascade")
+        raw.drop_schema(scratch.schema)
         raw.create(f"{scratch.schema}_raw.{proof.entry.name}", proof.raw_columns)
         raw.create(f"{scratch.schema}_raw.loaded", COLUMNS)
         for batch in range(1, last_batch + 1):
