@@ -179,6 +179,19 @@ class Side:
             self._runs.append(slice(len(self.costs), len(self.costs) + len(costs)))
             self.costs += costs
 
+    def refuse_empty_logs(self, names: Sequence[str]) -> None:
+        """Stop where no row has come to a log: the figures are of nothing.
+
+        Raises:
+            CostError: one is empty.
+        """
+        asked = [
+            f"select '{name}' from (select count(*) as n from {OURS}.dedup_shop__{name}) where n = 0" for name in names
+        ]
+        empty = self.sql(" union all ".join(asked))
+        if empty:
+            raise CostError(f"{self.name}: no row has come to these logs: {', '.join(name for (name,) in empty)}")
+
     def add_scans(self) -> None:
         """Add what the plans of each run hold to its costs, out of the event log of the server, which has ended."""
         if self.events is None:
@@ -484,6 +497,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--demo", action="store_true", help="the demo instead: all feeds, dbt build; short-lived, cold")
     parser.add_argument("--many", choices=FEEDS, help="many tables of one shape, alone")
     parser.add_argument("--news", type=int, help="with --many qlik: how many tables have changes in a batch (all)")
+    parser.add_argument("--raw", choices=("parquet", "delta"), help="with --many qlik: what lands (parquet)")
     parser.add_argument("--against", metavar="COMMIT", help="the same with the package of this commit, in turn")
     parser.add_argument("--iceberg", action="store_true", help="the same with tables of Iceberg, in turn")
     parser.add_argument("--plans", action="store_true", help="count scans, too; the event log for it costs some itself")
@@ -492,6 +506,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     if options.news is not None and options.many != "qlik":
         parser.error("--news needs --many qlik: tables of a trail or topic land together")
+    if options.raw is not None and options.many != "qlik":
+        parser.error("--raw needs --many qlik")
     if options.iceberg and (options.against or options.demo):
         parser.error("--iceberg is for --tables and --many, without --against")
     options.short_lived |= options.demo
@@ -507,7 +523,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             elif options.many:
                 sizes = (options.tables, options.changes, options.batches)
                 news = options.tables if options.news is None else options.news
-                ManyTables(sides, options.many, *sizes, news).run()
+                ManyTables(sides, options.many, *sizes, news, options.raw or "parquet").run()
             else:
                 sizes = (options.tables, options.changes, options.batches)
                 PlainTables(sides, *sizes, options.history, options.build).run(is_cold=options.cold)

@@ -193,9 +193,15 @@ def add_to_trail(table: str, changes: str, batch: int, tables: int = 1) -> str:
     return f"insert into {table} {_records(changes, f'batch = {batch}', tables)}"
 
 
+def name_of_table(number: int) -> str:
+    """The name of the table of this number, of many."""
+    return f"t{number:03}"
+
+
 def name_of_key(tables: int) -> str:
     """SQL for the name of the table that a key is of."""
-    return "'ORDERS'" if tables == 1 else f"concat('T', lpad(pmod(id, {tables}) + 1, 2, '0'))"
+    names = ", ".join(f"'{name_of_table(number).upper()}'" for number in range(1, tables + 1))
+    return "'ORDERS'" if tables == 1 else f"element_at(array({names}), cast(pmod(id, {tables}) as int) + 1)"
 
 
 def _records(changes: str, predicate: str, tables: int) -> str:
@@ -274,7 +280,7 @@ from {once}""",
     )
 
 
-def create_raw_table(table: str) -> str:
+def create_raw_table(table: str, stored: str = "parquet") -> str:
     """The statement that makes a raw table: seven headers, the columns, and the batch as a column of arrival."""
     return f"""
 create table {table} (
@@ -282,7 +288,7 @@ create table {table} (
     header__operation string, header__transaction_id string, header__timestamp timestamp,
     id bigint, customer bigint, status string, amount decimal(18, 4), quantity int, ordered_on date,
     changed_at timestamp, note string, country string, is_paid boolean, score double, batch int
-) using parquet"""
+) using {stored}"""
 
 
 def insert_changes(

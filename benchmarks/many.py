@@ -3,7 +3,7 @@
 `described` reads the topic's messages by `format: mapped`. What Qlik's tables have is taken in by hand as well.
 
 make cost COST='--many trail --tables 50 --changes 1000'
-make cost COST='--many qlik --tables 200 --news 20'
+make cost COST='--many qlik --tables 200 --news 20 --raw delta'
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from .data import (
     create_raw_table,
     create_trail,
     insert_changes,
+    name_of_table,
 )
 from .projects import HAND, RAW, model_of, write_project
 
@@ -53,11 +54,13 @@ class ManyTables:
     batches: int
     news: int
     """In how many of the tables something lands in a batch."""
+    raw: str
+    """What Qlik's raw tables are stored as."""
 
     def run(self) -> None:
         """Go through the shapes with one table, for which no clock runs, then with all."""
         self._shapes(["warm"], is_kept=False)
-        self._shapes([f"t{number:03}" for number in range(1, self.tables + 1)])
+        self._shapes([name_of_table(number) for number in range(1, self.tables + 1)])
 
     def _shapes(self, names: Sequence[str], *, is_kept: bool = True) -> None:
         for side in self.sides:
@@ -72,6 +75,8 @@ class ManyTables:
             for side in self.sides:
                 self._land(side, with_news, batch)
             self._build(shape, is_kept)
+            for side in self.sides if batch == 1 else ():
+                side.refuse_empty_logs(names)
             if self.feed == "qlik" and is_kept:
                 self.sides[0].tables_by_hand(shape, with_news, batch)
         self._build("nothing new", is_kept)
@@ -96,7 +101,7 @@ class ManyTables:
     def _change(self, side: Side, table: str, batch: int, rows: int) -> None:
         if batch == 1:
             side.sql(f"drop table if exists {table}")
-            side.sql(create_raw_table(table))
+            side.sql(create_raw_table(table, self.raw))
         first = (batch - 1) * rows
         side.sql(insert_changes(table, batch, first, first + rows, keys=max(rows // 10, 1), all_changes=rows))
 

@@ -7,34 +7,51 @@
 -#}
 
 {#-
-    Whether nothing has landed since the watermark, as far as that was asked.
+    Whether nothing has landed since the runs before, as far as that was asked.
 
-    watermark   that of the checkpoint, from which the run reads
+    checkpoint   its watermark is that from which the run reads
 -#}
-{% macro is_quiet(spec, arrival, watermark) %}
+{% macro is_quiet(spec, arrival, checkpoint) %}
     {% do return(false) if flags.WHICH not in ['run', 'build'] %}
     {% set known = change_tables.known_in_run('quiet') %}
-    {% set rows = change_tables._rows_from(spec, arrival, watermark) %}
+    {% set question = change_tables._question(spec, arrival, checkpoint) %}
     {#- a raw table that cannot be read stops the log that asks: in each run another one, so that none stays behind for it -#}
     {% if 'is_asked' not in known and local_md5(change_tables.batch_id() ~ model.unique_id)[0] in '01234567' %}
         {% do known.update({'is_asked': true}) %}
-        {% set asked = ([rows] + change_tables._rows_of_other_logs()) | unique(case_sensitive=true) | list %}
+        {% set questions = [question] + change_tables._questions_of_other_logs() %}
+        {% set asked = questions | map(attribute='rows') | unique(case_sensitive=true) | list %}
         {% for some in asked | batch(50) if asked | length >= 10 %}
             {% do known.update(change_tables._fingerprints_of(some)) %}
         {% endfor %}
+        {% for some in questions | map(attribute='counted') | select | unique(case_sensitive=true) | batch(50) if asked | length >= 10 %}
+            {% do known.update(change_tables._counts_of(some)) %}
+        {% endfor %}
     {% endif %}
+    {% set watermark, fingerprint = checkpoint.watermark, known.get(question.rows) %}
     {% set is_whole = watermark | rejectattr('is_whole') | list | length == 0 %}
-    {% do return(rows in known and known[rows] == ('' if is_whole else watermark[0].fingerprint)) %}
+    {% do return(false) if fingerprint is none or fingerprint != ('' if is_whole else watermark[0].fingerprint) %}
+    {#- as `report_rows_passed_over` has it: of rows that were purged there are fewer -#}
+    {% set most = checkpoint.rows_below + fingerprint.split(':')[0] | int if question.counted else none %}
+    {% do return(most is none or (question.counted in known and known[question.counted] <= most)) %}
+{% endmacro %}
+
+
+{#- Whether a log that reads on from its watermark has nothing to do if no raw row has landed since. -#}
+{% macro has_raw_alone(spec, checkpoint) %}
+    {% set loads = spec.snapshot and spec.snapshot_seq != checkpoint.snapshot_seq %}
+    {% do return(not (loads or change_tables.other_tables_of(spec) or spec.lookback or change_tables.may_pass_waiting(spec, checkpoint))) %}
 {% endmacro %}
 
 
 {#-
-    Whether a log that reads on from its watermark has nothing to do, and nothing to say, if no raw row has landed since. Where a raw table tells
-    its rows, the log's own look says how many have landed below the watermark.
+    What is asked for a log: its `rows` from the watermark on, see `_rows_from`; and where it knows how many rows had landed below it, the raw table
+    whose rows are `counted`, else none. More of them were passed over, and a run that looks for itself says so.
 -#}
-{% macro has_raw_alone(spec, checkpoint) %}
-    {% set loads = spec.snapshot and spec.snapshot_seq != checkpoint.snapshot_seq %}
-    {% do return(not (loads or checkpoint.counts_all or change_tables.other_tables_of(spec) or spec.lookback or change_tables.may_pass_waiting(spec, checkpoint))) %}
+{% macro _question(spec, arrival, checkpoint) %}
+    {% do return({
+        'rows': change_tables._rows_from(spec, arrival, checkpoint.watermark),
+        'counted': spec.relation | string if checkpoint.rows_below is not none else none,
+    }) %}
 {% endmacro %}
 
 
@@ -55,6 +72,16 @@
 {% endmacro %}
 
 
+{#- How many rows each of these tables has. Delta answers such a query from its log, where nothing else is in it. -#}
+{% macro _counts_of(relations) %}
+    {% set counts = [] %}
+    {% for relation in relations %}
+        {% do counts.append('(select count(*) from ' ~ relation ~ ') as rows_of_' ~ loop.index) %}
+    {% endfor %}
+    {% do return(dict(zip(relations, run_query('select\n    ' ~ counts | join(',\n    ')).rows[0].values() | map('int')))) %}
+{% endmacro %}
+
+
 {#- The raw rows from a watermark on, each by its hash, as the end of a query. -#}
 {% macro _rows_from(spec, arrival, watermark) %}
     {% set hashed = change_tables.columns_of_fingerprint(spec, arrival, change_tables.landed_columns(spec, spec.relation)) %}
@@ -63,9 +90,9 @@
 {% endmacro %}
 
 
-{#- The same for the other logs that dbt was asked to build, which have not begun, by their cached checkpoints, so that no table is read. -#}
-{% macro _rows_of_other_logs() %}
-    {% set queries = [] %}
+{#- What is asked for the other logs that dbt was asked to build, which have not begun, by their cached checkpoints, so that no table is read. -#}
+{% macro _questions_of_other_logs() %}
+    {% set questions = [] %}
     {% for unique_id in selected_resources if (graph.nodes.get(unique_id) or {}).get('config', {}).get('materialized') == 'change_log' %}
         {% set node = graph.nodes[unique_id] %}
         {% set relation = change_tables.relation_of_node(node) %}
@@ -76,9 +103,9 @@
             {% set spec = change_tables.table_spec_of_model(node) %}
             {% set arrival = change_tables.arrival_if_sound(spec) if change_tables.has_raw_alone(spec, checkpoint) else none %}
             {% if arrival and checkpoint.arrival == change_tables.arrival_in_checkpoint(arrival) %}
-                {% do queries.append(change_tables._rows_from(spec, arrival, checkpoint.watermark)) %}
+                {% do questions.append(change_tables._question(spec, arrival, checkpoint)) %}
             {% endif %}
         {% endif %}
     {% endfor %}
-    {% do return(queries) %}
+    {% do return(questions) %}
 {% endmacro %}

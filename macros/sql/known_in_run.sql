@@ -4,6 +4,7 @@
 
     answers                  see `ask_once`
     begun                    the logs that have begun, by their ids
+    landed                   see `landed_columns`
     logs, shared             see `share_rows`
     format                   see `file_format_of_project`
     quiet                    see `is_quiet`

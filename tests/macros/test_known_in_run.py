@@ -42,6 +42,13 @@ def test_dbt_is_asked_once_for_each_relation_and_its_columns(shapes: Shapes, loo
     assert {asked: times for asked, times in looked.items() if times > 1} == {}
 
 
+def test_the_columns_of_a_shared_raw_table_are_asked_for_once(shapes: Shapes, looked: Counter[str]) -> None:
+    for number, name in enumerate(("trail", "trail_lines", "trail_parts")):
+        shape = Shape(f"stg_feed__{name}")
+        shapes.project.run(shape.model, shapes.lake(shape), after=number > 0)
+    assert looked["columns of lake_raw.trail"] == 1
+
+
 def test_what_a_model_has_made_is_found_by_those_after_it(shapes: Shapes) -> None:
     log = RUNS[1]
     shapes.project.run(log.model, shapes.lake(log))

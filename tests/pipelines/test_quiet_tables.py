@@ -1,12 +1,18 @@
-"""Ten raw tables, of which a run asks in one statement which have nothing new: each log has what has landed."""
+"""Ten raw tables, of which a run asks in one statement which have nothing new: each log has what has landed.
+
+Rows that land below the watermark are read by no run, and each says how many there are.
+"""
 
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from typing import Any
 
 import pytest
+
+from tests.table_format import TABLE_FORMAT
 
 from .consumer import Consumer, Entry
 from .landing import Raw
@@ -14,10 +20,13 @@ from .qlik_cases import COLUMNS, SPEC, bare
 from .statements import intercepted
 
 SCHEMA = "quiet_tables"
-QUESTION = "as quiet_fingerprint from"
+QUESTION, COUNTS, LOOK = "as quiet_fingerprint from", "as rows_of_1", "as _ct_last"
+"""What is asked of all raw tables, then of those that count their rows, and of one."""
 LANDED = {"header__change_seq": "string", "header__change_oper": "string"} | COLUMNS
 TABLES = [f"t{number}" for number in range(10)]
 BY_FILES = TABLES[0]
+COUNTING = ("t6", "t7", "t9")
+"""Those whose rows Delta counts without a scan."""
 
 
 def _entry(name: str) -> Entry:
@@ -35,33 +44,44 @@ class Lake:
         self._landed = 0
         self.expected: dict[str, list[int]] = {name: [] for name in TABLES}
         self.asked = 0
+        self.looked: set[str] = set()
+        self.said: dict[str, str] = {}
         for name in TABLES:
             columns = LANDED if name == BY_FILES else LANDED | {"landed_in": "int"}
-            raw.create(f"{SCHEMA}_raw.{name}", columns, "parquet")
+            raw.create(f"{SCHEMA}_raw.{name}", columns, "delta" if name in COUNTING else "parquet")
 
-    def land(self, name: str, id_: int, landed_in: int | None, operation: str = "I") -> None:
+    def land(self, name: str, id_: int, landed_in: int | None, operation: str = "I", *, is_read: bool = True) -> None:
         """Land a row; one of no known operation is rejected."""
         self._landed += 1
         row = bare(self._landed, operation, id_, "new", None)
         self._raw.insert(f"{SCHEMA}_raw.{name}", [row if name == BY_FILES else (*row, landed_in)])
-        if operation == "I":
+        if operation == "I" and is_read:
             self.expected[name].append(id_)
 
+    def purge(self, name: str, landed_in: int) -> None:
+        """Delete raw rows."""
+        self._raw.query(f"delete from {SCHEMA}_raw.{name} where landed_in = {landed_in}")
+
     def run(self, and_then: Callable[[], None] | None = None) -> set[str]:
-        """Build all logs, and do something once the question is answered. Returns the logs that were written."""
+        """Build all logs, and do something once the questions are answered. Returns the logs that were written."""
         before = self._checkpoints()
+        self.looked = set()
         after_question: list[Callable[[], None]] = []
 
         def look(sql: str) -> str:
-            while after_question:
+            while after_question and COUNTS not in sql:
                 after_question.pop()()
             if QUESTION in sql:
                 self.asked += 1
+                self.looked = set()
                 after_question.extend([and_then] if and_then else [])
+            elif LOOK in sql:
+                self.looked.update(re.findall(rf"from {SCHEMA}_raw\.(\w+)", sql))
             return sql
 
         with intercepted(look):
-            self._project.dbt("run", "--threads", "1", "--select", "dedup_feed__*")
+            result = self._project.dbt("run", "--threads", "1", "--select", "dedup_feed__*").result
+        self.said = {node.node.name.removeprefix("dedup_feed__"): node.message for node in result.results}
         return {name for name, found in self._checkpoints().items() if found != before[name]}
 
     def _checkpoints(self) -> dict[str, str]:
@@ -90,6 +110,7 @@ def lake(consumer: Callable[[str], Consumer], raw: Raw) -> Lake:
     for name in TABLES:
         lake.land(name, 1, 1)
     lake.land("t1", 2, 1, "no operation")
+    lake.land("t9", 2, 0)
     project.dbt("seed", "--select", "goldengate_io_types")
     project.dbt("run", "--select", "stg_feed__* dedup_feed__*")
     return lake
@@ -101,6 +122,7 @@ def test_each_log_takes_in_what_has_landed_and_leaves_what_lands_after_the_quest
             lake.land(name, 5, 2)
         lake.land("t8", 6, 2, "no operation")
 
+    lake.purge("t9", 0)
     # half of the logs may ask, and ten raw tables are asked for if the first one does
     for place in range(20):
         lake.land(BY_FILES, 10 + place, None)
@@ -108,11 +130,18 @@ def test_each_log_takes_in_what_has_landed_and_leaves_what_lands_after_the_quest
         lake.land("t3", 10 + place, 1)  # beside a row that was read
         lake.land("t4", 10 + place, None)
         lake.land("t5", 10 + place, 2 + place, "no operation")
+        lake.land("t6", 10 + place, 0, is_read=False)
         assert lake.run(land_afterwards) == {BY_FILES, "t2", "t3", "t4", "t5"}
+        passed_over = f"nothing new, {place + 1} passed over" if TABLE_FORMAT == "delta" else "nothing new"
+        assert {name: lake.said[name] for name in COUNTING} == {
+            "t6": passed_over, "t7": "nothing new", "t9": "nothing new"
+        }  # fmt: skip
         if lake.asked:
             break
     assert lake.asked == 1
+    assert lake.looked == {BY_FILES, "t2", "t3", "t4", "t5"} | ({"t6"} if TABLE_FORMAT == "delta" else set())
     assert lake.run() == {"t7", "t8", "t9"}
+    assert lake.said["t6"] == passed_over
     assert lake.found() == lake.expected
     assert lake.rejected() == {"t1": 1, "t5": place + 1, "t8": 1}
     assert lake.run() == set()
