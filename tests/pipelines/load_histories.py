@@ -110,6 +110,8 @@ class LoadLog:
         self.taken = 0
         self.highest = -1
         self.columns: Collection[str] = ()
+        self.taken_back = 0
+        """How many changes were none after all, by a load that landed later: of runs that read on."""
 
     def run(self, batch: int, columns: Collection[str] = ()) -> None:
         """Take in what has landed, from the lowest load on of which rows are new; with new columns, everything."""
@@ -124,6 +126,7 @@ class LoadLog:
             held = self.held.get(place)
             if held is None or said.level >= held.level:
                 self.held[place] = said
+                self.taken_back += bool(held and read_before and said.op is None)
         self.held = {place: said for place, said in self.held.items() if said.op is not None}
         self.highest = max([self.highest, *(load for load, _ in self.held)])
 
