@@ -21,13 +21,12 @@ from hypothesis import settings
 
 from change_tables.server.jars import ICEBERG, iceberg_folder, resolve_jars
 from change_tables.server.local_server import JAVA_OPTIONS, LocalServer, little_data, local_server
-from tests.table_format import TABLE_FORMAT
+from tests.table_format import FILE_SYSTEM, TABLE_FORMAT
 
 SHARED = little_data(8) | {
     # Java looks rarely through what it has compiled for what can go: there is room for all of it
     JAVA_OPTIONS: f"{little_data(8)[JAVA_OPTIONS]} -XX:SweeperThreshold=10",
-    # no checksum beside each file, and no process that sets the permissions of both
-    "spark.hadoop.fs.file.impl": "org.apache.hadoop.fs.RawLocalFileSystem",
+    "spark.hadoop.fs.file.impl": FILE_SYSTEM,
     "spark.sql.catalogImplementation": "in-memory",  # looks into Hive's metastore were a sixth of a profile
     # a statement that a test lets hang keeps a core and a thread
     "spark.master": "local[12]",

@@ -17,6 +17,17 @@ CONFLICTS = (
 )
 """What the format says where another has written a table at the same time."""
 
+FILE_SYSTEM = f"org.apache.hadoop.fs.{'RawLocalFileSystem' if TABLE_FORMAT == 'delta' else 'LocalFileSystem'}"
+"""Of the server that tests share: the raw one has no checksum beside each file, and no process that sets permissions.
+
+Iceberg asks a file system for its scheme, which that one does not tell.
+"""
+
+LAST_BUILD_WINS = TABLE_FORMAT == "iceberg"
+"""Whether a build that ends after another replaces its table: a run of that log fails, and the next begins it again."""
+
+BEGINS_FILES_AT_ONCE = TABLE_FORMAT == "delta"
+"""Whether a file is in a table's folder before the first row of it is known."""
 
 PURGE = "" if TABLE_FORMAT == "delta" else " purge"
 """How a statement that drops a table ends."""
