@@ -99,7 +99,7 @@ report: $(READY) jars  ## what the runs of the demo's tables have found, and wha
 dbt-docs: $(READY) jars $(PROFILES)  ## dbt's documentation of the demo, in target/static_index.html
 	@$(BIN)/python -m change_tables.server.local_server --folder .build/demo -- $(BIN)/dbt docs generate --static
 
-jars: $(READY)  ## Delta's jars, into .build/jars
+jars: $(READY)  ## Delta's jars and an archive of the server's classes, into .build/jars
 	@$(BIN)/python -m change_tables jars --quiet
 
 lock: $(READY)  ## compile requirements.txt from pyproject.toml

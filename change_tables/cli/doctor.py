@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import subprocess
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -139,8 +138,7 @@ def _python() -> Finding:
 
 def _java() -> Finding:
     try:
-        check_java()
-        said = subprocess.run([java_command(), "-version"], capture_output=True, text=True, check=False).stderr
+        said = check_java()
     except JarsError as error:
         return Finding("Java", FAULT, *_cause_and_remedy(error))
     version = re.search(r'version "([^"]+)"', said)

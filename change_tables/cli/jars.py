@@ -37,12 +37,11 @@ def jars(quiet: bool, postgresql: bool, iceberg: bool) -> None:
             done |= resolve_jars(postgresql_folder(), POSTGRESQL)
         if iceberg:
             done |= resolve_jars(iceberg_folder(), ICEBERG)
-    except JarsError as error:
-        raise click.ClickException(str(error)) from None
-    try:
         done |= make_class_archive(resolved_jars())
         if iceberg:
             done |= make_class_archive(iceberg_jars(), "iceberg")
+    except JarsError as error:
+        raise click.ClickException(str(error)) from None
     except LocalServerError as error:
         print(
             f"change_tables: warning: {error}; servers start without it, and later",

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -16,7 +15,7 @@ from tempfile import TemporaryDirectory
 import pyspark
 from pyhive.exc import Error
 
-from .jars import java_command
+from .jars import check_java
 from .local_server import JAVA_OPTIONS, LocalServerError, local_server, short_lived
 
 _STATEMENTS = (  # what nearly every run of a model sends
@@ -37,10 +36,13 @@ _STATEMENTS = (  # what nearly every run of a model sends
 
 
 def class_archive(jars: Sequence[Path]) -> Path:
-    """The archive for these jars, beside them, and for the Java of now, whether it is there or not."""
-    java = subprocess.run([java_command(), "-version"], capture_output=True, text=True, check=False).stderr
+    """The archive for these jars, beside them, and for the Java of now, whether it is there or not.
+
+    Raises:
+        JarsError: there is no Java that Spark runs on.
+    """
     found = [*sorted((Path(pyspark.__file__).parent / "jars").glob("*.jar")), *jars]
-    made_of = "\n".join([java, *(f"{jar} {jar.stat().st_mtime:.0f}" for jar in found)])
+    made_of = "\n".join([check_java(), *(f"{jar} {jar.stat().st_mtime:.0f}" for jar in found)])
     return jars[0].parent / f"classes-{hashlib.sha256(made_of.encode()).hexdigest()[:16]}.jsa"
 
 
@@ -52,7 +54,8 @@ def make_class_archive(jars: Sequence[Path], table_format: str = "delta") -> boo
         table_format: of its tables, `delta` or `iceberg`
 
     Raises:
-        LocalServerError: the server does not start.
+        JarsError: there is no Java that Spark runs on.
+        LocalServerError: the server does not start, or fails.
     """
     archive = class_archive(jars)
     if archive.exists():

@@ -54,8 +54,8 @@ def java_command() -> str:
     return str(Path(home) / "bin" / "java") if home else "java"
 
 
-def check_java() -> None:
-    """Check that Spark will find a Java that it runs on.
+def check_java() -> str:
+    """Check that Spark will find a Java that it runs on; what `java -version` says.
 
     Raises:
         JarsError: there is none, or one of another version.
@@ -70,6 +70,7 @@ def check_java() -> None:
     if not found or int(found.group(1)) not in JAVA_VERSIONS:
         shown = found.group(1) if found else "unknown"
         raise JarsError(f"'{java}' is Java {shown}: Spark needs Java {wanted}; install one, or set JAVA_HOME to it")
+    return said
 
 
 def jars_folder() -> Path:

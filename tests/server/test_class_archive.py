@@ -9,6 +9,7 @@ import pytest
 
 from change_tables.server import class_archive as module
 from change_tables.server.class_archive import class_archive, make_class_archive
+from change_tables.server.jars import JarsError
 from change_tables.server.local_server import LocalServerError
 
 
@@ -27,8 +28,14 @@ def test_another_java_or_another_jar_has_another_archive(jars: list[Path], monke
     assert archive.parent == jars[0].parent
     os.utime(jars[1], (0, 0))
     of_changed_jar = class_archive(jars)
-    monkeypatch.setattr(module, "java_command", lambda: "true")
+    monkeypatch.setattr(module, "check_java", lambda: "another Java")
     assert len({archive, of_changed_jar, class_archive(jars), class_archive(jars[:1])}) == 4
+
+
+def test_without_java_it_is_said_what_to_install(jars: list[Path], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("JAVA_HOME", str(jars[0].parent))
+    with pytest.raises(JarsError, match=r"no Java at .*: install Java"):
+        make_class_archive(jars)
 
 
 def test_one_that_is_there_is_left_as_it_is(jars: list[Path], monkeypatch: pytest.MonkeyPatch) -> None:
