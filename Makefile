@@ -35,10 +35,10 @@ closed-doors: $(READY) jars $(PROFILES)  ## the server with TLS and the LDAP of 
 demo-stock-server: $(READY) jars $(PROFILES)  ## Qlik change tables on Spark's own Thrift server, without our functions: land, build, compare
 	@$(BIN)/python -m tests.systems.stock_server
 
-test: lint  ## all checks, and of each feed, of the log, of states, maintain and purge the tests that take a minute or two
+test: lint  ## all checks, and of each feed, of the functions and of the statements of a run the tests
 	@$(PYTEST) -m "not slow"
 
-test-slow: $(READY) jars $(PROFILES)  ## the tests that `test` leaves out: random builds, runs that meet or are killed, specs that change, forget, Iceberg, the server, the wheel
+test-slow: $(READY) jars $(PROFILES)  ## the tests that `test` leaves out: random builds, runs that meet or are killed, specs that change, maintain, purge, forget, Iceberg, the server, the wheel
 	@$(PYTEST) -m slow
 
 test-all: lint  ## what CI runs: all checks and tests, and the real runs whose code has changed since they passed

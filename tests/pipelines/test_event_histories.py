@@ -14,12 +14,16 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+import pytest
+
 from .consumer import Consumer, Entry
 from .event_histories import COLUMNS, DRIVER, KEY, RAW_COLUMNS, Models, Moment, moments_of_sources, random_moments
 from .histories import expected_history, expected_state, history_query
 from .interpreter import Key
 from .landing import Raw
 from .source_histories import COLUMNS as COLUMNS_OF_SOURCE
+
+pytestmark = pytest.mark.slow
 
 BATCHES = 3
 SEED = int(os.environ.get("CHANGE_TABLES_PROOF_SEED", "0"))

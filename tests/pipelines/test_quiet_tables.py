@@ -19,6 +19,8 @@ from .landing import Raw
 from .qlik_cases import COLUMNS, SPEC, bare
 from .statements import intercepted
 
+pytestmark = pytest.mark.slow
+
 SCHEMA = "quiet_tables"
 QUESTION, COUNTS, LOOK = "as quiet_fingerprint from", "as rows_of_1", "as _ct_last"
 """What is asked of all raw tables, then of those that count their rows, and of one."""

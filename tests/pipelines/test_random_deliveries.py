@@ -9,10 +9,14 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import pytest
+
 from .consumer import Consumer, Entry
 from .landing import Raw
 from .qlik_cases import AT, seq
 from .reduction import Delivery, reduced
+
+pytestmark = pytest.mark.slow
 
 SCHEMA = "random_deliveries"
 SEED = int(os.environ.get("CHANGE_TABLES_PROOF_SEED", "0"))

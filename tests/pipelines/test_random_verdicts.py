@@ -13,6 +13,8 @@ from .consumer import Consumer, Entry
 from .landing import Raw
 from .qlik_cases import TWO_HEADERS, seq
 
+pytestmark = pytest.mark.slow
+
 SCHEMA = "random_verdicts"
 BATCHES = 4
 ROWS = 60

@@ -17,6 +17,8 @@ from .landing import Raw
 from .qlik_cases import COLUMNS, WITH_HISTORY, bare
 from .statements import intercepted
 
+pytestmark = pytest.mark.slow
+
 SCHEMA = "upkeep"
 LANDED = {"header__change_seq": "string", "header__change_oper": "string"} | COLUMNS | {"landed": "int"}
 WRITTEN = {kind: [{"change_tables.rows_as_written": {"name": f"written_{kind}"}}] for kind in WITH_HISTORY[1:]}

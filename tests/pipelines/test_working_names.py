@@ -19,6 +19,8 @@ from .openedge_cases import HEADERS as OPENEDGE_HEADERS
 from .qlik_cases import TWO_HEADERS, bare
 from .trail_cases import INSERT, KEY_UPDATE, ONLY, RECORD, UPDATE, Trail
 
+pytestmark = pytest.mark.slow
+
 WORKING = """
     _arrival _beginning _begins _can_start _column_misfit _content_hash _contents_differ _copies _covered_by
     _departs _effect _end_seq _ends _enters _events _first_keys _first_keys_before _first_row
