@@ -1,5 +1,5 @@
 {#-
-    Messages of which several entries say by `only` which are theirs, parsed once for all of them: see `share_rows`. The last step is
+    Messages of which several entries say by `only` which are theirs, parsed once for all of them: see `shared_rows`. The last step is
     `put_together`: what `parsed` has, and
 
     _ct_table       the first entry that needs the row

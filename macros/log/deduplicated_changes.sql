@@ -6,7 +6,7 @@
 
     It hands to its materialization what the run has to do: what `raw_bound` says of it, and
 
-    shared              see `share_rows`
+    shared              see `shared_rows`
     kind                first (build whole), everything (compare all raw rows with it), since (add what has landed since the runs before),
                         nothing new: no raw row has landed since, and nothing else is to be written in the checkpoint; `empty` is made
                         by `empty_run`
@@ -145,7 +145,8 @@ deliveries as (
         {#- `dbt compile` shows the query of a run that has news -#}
         {% set kind = 'nothing new' if bound.has_no_news and flags.WHICH in ['run', 'build'] else 'since' %}
     {% endif %}
-    {% set run = dict(change_tables.share_rows(spec, bound, kind), checkpoint_before=checkpoint, checkpoints=found.number or 0, renaming=renaming) %}
+    {% set run = dict(bound, kind=kind, checkpoint_before=checkpoint, checkpoints=found.number or 0, renaming=renaming) %}
+    {% set run = dict(run, shared=change_tables.shared_rows(spec, run)) %}
     {% set lacks = change_tables.columns_that_load_lacks(spec) if spec.snapshot and bound.snapshot else [] %}
     {% if lacks %}
         {% set load = change_tables.relation_of_node(change_tables.find_source(spec.source_name, spec.snapshot)) %}

@@ -1,4 +1,4 @@
-{#- What logs that share a raw table take from one another while they read it: see `share_rows`. -#}
+{#- What logs that share a raw table take from one another while they read it: see `shared_rows`. -#}
 
 {#- The rows of a query about a raw table: asked once a run. -#}
 {% macro ask_once(sql) %}

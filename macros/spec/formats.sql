@@ -51,7 +51,7 @@
                                `reason` why it is left out. None where it is applied. See `leave_out_repeated`; in a
                                run that reads everything, staging leaves out what `bound.log` has from an earlier place
     mapping(spec)              of formats that `mapped_parts` gives most of what they are: how their rows are read, see `mapped_steps`
-    put_together(spec)         where one run can put the rows of a shared raw table together for all entries (see `share_rows`): {steps, tables,
+    put_together(spec)         where one run can put the rows of a shared raw table together for all entries (see `shared_rows`): {steps, tables,
                                alike}. `steps(specs, bound)` are those of the staging up to `put_together`, which the staging takes from
                                `bound.shared` where that is given; `tables(spec)` the values of `_ct_table` that the entry needs, none:
                                all; `alike(spec)` what entries must have in common

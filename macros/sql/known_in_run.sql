@@ -5,7 +5,7 @@
     answers                  see `ask_once`
     begun                    the logs that have begun, by their ids
     landed                   see `landed_columns`
-    logs, shared             see `share_rows`
+    logs, shared             see `shared_rows`
     format                   see `file_format_of_project`
     quiet                    see `is_quiet`
     relations                see `found_relation`

@@ -1,6 +1,6 @@
 {#-
     The records of GoldenGate trails that a table stages. The last step is `records`: those of `put_together`, which a run may have put together
-    for all tables of the trail at once (see `share_rows`).
+    for all tables of the trail at once (see `shared_rows`).
 
     _ct_is_own          whether it is a record of the table. Another one begins an open transaction, and only blocks the watermark
 -#}
