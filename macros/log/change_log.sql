@@ -163,7 +163,7 @@
     {% do return((batch, found)) if run.kind != 'since' or not found.may_repeat %}
     {% set judged = change_tables.batch_relation(this, change_tables.batch_id() ~ 'r') %}
     {% call statement('repeated') %}
-        {{ change_tables.create_batch_table(judged, change_tables.leave_out_repeated(spec, state, batch)) }}
+        {{ change_tables.create_batch_table(judged, change_tables.ignore_repeated(spec, state, batch)) }}
     {% endcall %}
     {% do adapter.drop_relation(batch) %}
     {% do return((judged, change_tables.summarize_batch(spec, run, judged))) %}

@@ -11,7 +11,7 @@
     truncate_seq             the last truncate
     moves                    whether a key moved
     commits                  where the format has `commits`: the highest of the changes, by group
-    may_repeat               whether one of them is not above those of the log (see `leave_out_repeated`)
+    may_repeat               whether one of them is not above those of the log (see `ignore_repeated`)
     retracted_keys           the keys that states must replay since something that they were told is retracted, by their hashes; none where
                              they are too many to be named, or all
     quarantined_rows         how many rejected and waiting rows were met
@@ -229,7 +229,7 @@ where _ct_is_change
     The batch of a run that reads on, where transactions that the log has from an earlier place are ignored. Asked only where a
     commit is not above all that the log has in its group. In a run that reads everything, staging asks the log.
 -#}
-{% macro leave_out_repeated(spec, log, new_changes) %}
+{% macro ignore_repeated(spec, log, new_changes) %}
     {%- set commits = change_tables.part_of_format(spec, 'commits') -%}
     {%- set transaction = ([commits.group ~ ' as _ct_group'] + change_tables.each(commits.name, '{name} as _ct_name_{number}')) | join(', ') -%}
     {%- set names = change_tables.each(commits.name, '_ct_name_{number}') -%}

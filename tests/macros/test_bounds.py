@@ -753,7 +753,7 @@ def test_a_transaction_is_repeated_where_the_log_has_one_of_its_group_and_name_f
     shapes: Shapes,
 ) -> None:
     call = shapes.project.macros("dedup_feed__trail")
-    sql = _in_one_line(call("leave_out_repeated", call("table_spec", "feed", "trail"), "a_log", "a_batch"))
+    sql = _in_one_line(call("ignore_repeated", call("table_spec", "feed", "trail"), "a_log", "a_batch"))
     commits = call("goldengate_trail_commits", call("table_spec", "feed", "trail"))
     group, name = f"{commits['group']} as _ct_group", "_csn as _ct_name_1, _transaction_id as _ct_name_2"
     assert f"select {group}, {name}, min(_change_seq) as _ct_first_seq from a_batch where _ct_is_change" in sql
