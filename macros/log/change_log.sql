@@ -210,11 +210,11 @@
 
 {#-
     The checkpoint of a run that changes rows of the log: a large one uses deletion vectors from now on (see
-    `use_deletion_vectors_if_large`).
+    `use_deletion_vectors`).
 -#}
 {% macro _use_deletion_vectors_if_large(state, checkpoint) %}
     {% do return(checkpoint) if checkpoint.changes < change_tables.rows_of_large_table() or checkpoint.uses_deletion_vectors %}
-    {% do change_tables.use_deletion_vectors_if_large(state, checkpoint.changes) %}
+    {% do change_tables.use_deletion_vectors(state) %}
     {% do return(dict(checkpoint, uses_deletion_vectors=true)) %}
 {% endmacro %}
 

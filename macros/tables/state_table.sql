@@ -106,7 +106,7 @@
     over                    also where the table is there
     partitioned_by          the columns by whose values rows are kept in separate files
     uses_deletion_vectors   whether an update deletes rows by vectors, instead of writing their files again (see
-                            `use_deletion_vectors_if_large`)
+                            `use_deletion_vectors`)
     found_by                the columns by which statements find rows: of these alone each file has statistics. Of all columns they are a
                             quarter to half of what it costs to write, and rows of a file have nothing else in common; and Delta's log would
                             keep values of rows that are erased
