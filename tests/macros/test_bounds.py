@@ -472,7 +472,7 @@ def test_an_entry_of_one_topic_looks_at_no_other(shapes: Shapes) -> None:
     looked = {r"where\s+topic = 'orders' and \(.*as _ct_last": [landed | {"_ct_unplaced": 0, "_ct_rows_below": 11}]}
     spec = {"topic": "orders", "hold_open_transactions": False}
     bound = _bound(shapes, "kafka", of_topic, looked, spec)
-    assert (bound["high_water"], bound["landed_rows"]) == ([_place(["orders", "0"], 41)], 11)
+    assert (bound["high_water"], bound["look"]["rows"]) == ([_place(["orders", "0"], 41)], 11)
     # the watermark of another topic says nothing of this one
     assert _bound(shapes, "kafka", of_topic, {}, spec | {"topic": "others"})["watermark_before"] is None
 
@@ -577,8 +577,9 @@ COUNTS: dict[str, tuple[dict[str, Any], Any, Any, Any, int, tuple[int, int | Non
 def test_what_the_watermark_passes_adds_to_what_is_below_it(shapes: Shapes, name: str) -> None:
     arrival, before, high_water, watermark, lookback, expected = COUNTS[name]
     run = {
-        "kind": "since", "arrival": arrival, "high_water": high_water, "landed_rows": 4, "watermark_before": before,
-        "checkpoint_before": {"watermark_rows": 100, "lookback": lookback}, "rows_below": 5, "rows_until": 9,
+        "kind": "since", "arrival": arrival, "high_water": high_water, "watermark_before": before,
+        "checkpoint_before": {"watermark_rows": 100, "lookback": lookback},
+        "look": {"rows": 4, "rows_below": 5, "rows_until": 9},
     }  # fmt: skip
     counted = {r"^select count(_if)?\(.*where not": [{"rows": 2}]}
     call = shapes.project.macros("dedup_feed__qlik", shapes.lake(Shape("dedup_feed__qlik", {}, counted)))
