@@ -67,13 +67,12 @@
     {% set below = change_tables.is_below_watermark(run.arrival, watermark, spec.lookback) if run.arrival else 'true' %}
     {% set is_high_water = run.arrival and spec.lookback == 0 and below == change_tables.is_below_watermark(run.arrival, run.high_water, 0) %}
     {% set reached = {'watermark': watermark, 'rows_below': run.look.rows_until if is_high_water else none, 'all_rows': none} %}
-    {% if run.kind != 'since' %}
-        {% do return(dict(reached, rows=run.look.rows, all_rows=none if run.arrival.record else run.look.all_rows)) if is_high_water and run.look.rows is not none %}
+    {% if run.kind != 'since' and is_high_water and run.look.rows is not none %}
+        {% do return(dict(reached, rows=run.look.rows, all_rows=none if run.arrival.record else run.look.all_rows)) %}
+    {#- what was counted by another lookback does not count -#}
+    {% elif run.kind != 'since' or run.checkpoint_before.lookback != spec.lookback %}
         {% set row = change_tables.ask_once('select ' ~ change_tables.count_below_watermark(run.arrival, below) ~ ' as watermark_rows, count(*) as all_rows from ' ~ spec.relation)[0] %}
         {% do return(dict(reached, rows=row['watermark_rows'] | int, all_rows=row['all_rows'] | int)) %}
-    {% elif run.checkpoint_before.lookback != spec.lookback %}
-        {#- what was counted by another lookback does not count -#}
-        {% do return(dict(reached, rows=change_tables._count_rows(spec, run, below))) %}
     {% endif %}
     {% set before = run.checkpoint_before.watermark_rows %}
     {% set below_before = change_tables.is_below_watermark(run.arrival, run.watermark_before, spec.lookback) %}
@@ -82,14 +81,9 @@
     {% elif is_high_water %}
         {% do return(dict(reached, rows=before + run.look.rows)) %}
     {% endif %}
-    {% do return(dict(reached, rows=before + change_tables._count_rows(spec, run, below ~ ' and not ' ~ below_before))) %}
-{% endmacro %}
-
-
-{#- How many raw rows there are of a condition; of positions of one record, how many of these. -#}
-{% macro _count_rows(spec, run, condition) %}
     {% set number = change_tables.count_below_watermark(run.arrival, 'true') %}
-    {% do return(change_tables.ask_once('select ' ~ number ~ ' from ' ~ spec.relation ~ ' where ' ~ condition)[0][0] | int) %}
+    {% set row = change_tables.ask_once('select ' ~ number ~ ' from ' ~ spec.relation ~ ' where ' ~ below ~ ' and not ' ~ below_before)[0] %}
+    {% do return(dict(reached, rows=before + row[0] | int)) %}
 {% endmacro %}
 
 

@@ -569,7 +569,7 @@ COUNTS: dict[str, tuple[dict[str, Any], Any, Any, Any, int, tuple[int, int | Non
     "a column up to the high water": (LANDED_AT, _at(500, "1:2:3"), NOW, NOW, 0, (104, 9)),
     "a column up to the high water, where a row waits": (LANDED_AT, _at(500, "1:2:3"), NOW, _at(600), 0, (104, 9)),
     "a column as before, where a row waits": (LANDED_AT, _at(500, "1:2:3"), NOW, _at(500), 0, (100, 5)),
-    "what another lookback has counted does not count": (LANDED_AT, _at(500), NOW, NOW, 7, (2, 9)),
+    "what another lookback has counted does not count": (LANDED_AT, _at(500), NOW, NOW, 7, (7, 9)),
 }
 
 
