@@ -74,6 +74,13 @@ def test_a_log_of_positions_with_nothing_new_sends_the_look_alone(shapes: Shapes
     assert LOOK in look
 
 
+@pytest.mark.parametrize(("command", "has_steps"), [("compile", True), ("build", False)])
+def test_dbt_compile_shows_the_steps_of_a_log_with_nothing_new(shapes: Shapes, command: str, has_steps: bool) -> None:
+    lake = replace(shapes.lake(Shape(LOG, {LOG: {}}, NOTHING_NEW)), views=_after_first(shapes, LOG))
+    run = shapes.project.render(LOG, lake, flags={"WHICH": command})
+    assert ("reduced_deliveries as (" in run.rendered) == has_steps
+
+
 @pytest.mark.parametrize("model", ["current_feed__full", "history_feed__full", "current_feed__partial"])
 def test_a_state_with_nothing_new_sends_nothing(shapes: Shapes, model: str) -> None:
     log = model.replace(model.split("_")[0], "dedup", 1)
