@@ -71,6 +71,14 @@ from staged
 {%- endmacro %}
 
 
+{#- The rows that were put together: by this run, or of those for several logs, the ones that the entry needs. -#}
+{% macro rows_put_together(spec, bound) -%}
+    {%- set tables = change_tables.part_of_format(spec, 'put_together').tables(spec) if bound.shared else none -%}
+    {{- bound.shared or 'put_together' -}}
+    {{- change_tables.where(['(_ct_partition in (' ~ change_tables.text_literals(tables) ~ ') or _ct_partition is null)']) if tables is not none -}}
+{%- endmacro %}
+
+
 {#-
     A view of the package. A staging view (see staged_changes) has comments on its columns. A health view is made by dbt's own macro.
     Either is made where it is missing, where what it is made of has changed (see ensure_view), and by a full refresh.

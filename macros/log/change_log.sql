@@ -122,8 +122,7 @@
         Rows that landed after the run had looked can be of sequences that the log holds. Rows of one sequence are judged together, and those
         that landed before were not read: so the next run takes all of them in.
     -#}
-    {% set reads_new_alone = run.kind == 'since' and not run.is_late and not change_tables.format_of(spec.format).read_with %}
-    {% if reads_new_alone and found.lowest_seq is not none and found.lowest_seq <= run.checkpoint_before.highest_seq %}
+    {% if found.reaches_log and not run.is_late and not change_tables.format_of(spec.format).read_with %}
         {% do log(this ~ ': rows of changes that it may hold have landed while this run was looking; the next run takes them in', info=true) %}
         {% call noop_statement('main', 'nothing new') %}{% endcall %}
         {% do adapter.drop_relation(batch) %}
@@ -164,7 +163,7 @@
     {% do return((batch, found)) if run.kind != 'since' or not found.may_repeat %}
     {% set judged = change_tables.batch_relation(this, change_tables.batch_id() ~ 'r') %}
     {% call statement('repeated') %}
-        {{ change_tables.create_batch_table(judged, change_tables.leave_out_repeated(spec, state, batch)) }}
+        {{ change_tables.create_batch_table(judged, change_tables.ignore_repeated(spec, state, batch)) }}
     {% endcall %}
     {% do adapter.drop_relation(batch) %}
     {% do return((judged, change_tables.summarize_batch(spec, run, judged))) %}
@@ -176,7 +175,7 @@
     that, or the batch, and what was found in it.
 -#}
 {% macro _write_reduced(spec, state, run, batch, found) %}
-    {% do return((batch, found)) if run.kind != 'since' or found.changes + found.retractions == 0 or found.landed_span[0] > run.checkpoint_before.highest_seq %}
+    {% do return((batch, found)) if not found.reaches_log %}
     {% set reduced = change_tables.batch_relation(this, change_tables.batch_id() ~ 'l') %}
     {% call statement('reduced') %}
         {{ change_tables.create_batch_table(reduced, change_tables.reduced_with_log(spec, state, batch, found)) }}
@@ -211,11 +210,11 @@
 
 {#-
     The checkpoint of a run that changes rows of the log: a large one uses deletion vectors from now on (see
-    `use_deletion_vectors_if_large`).
+    `use_deletion_vectors`).
 -#}
 {% macro _use_deletion_vectors_if_large(state, checkpoint) %}
     {% do return(checkpoint) if checkpoint.changes < change_tables.rows_of_large_table() or checkpoint.uses_deletion_vectors %}
-    {% do change_tables.use_deletion_vectors_if_large(state, checkpoint.changes) %}
+    {% do change_tables.use_deletion_vectors(state) %}
     {% do return(dict(checkpoint, uses_deletion_vectors=true)) %}
 {% endmacro %}
 

@@ -6,7 +6,7 @@
 
     It hands to its materialization what the run has to do: what `raw_bound` says of it, and
 
-    shared              see `share_rows`
+    shared              see `shared_rows`
     kind                first (build whole), everything (compare all raw rows with it), since (add what has landed since the runs before),
                         nothing new: no raw row has landed since, and nothing else is to be written in the checkpoint; `empty` is made
                         by `empty_run`
@@ -24,7 +24,7 @@
     {%- endif -%}
     {%- set spec, run = change_tables._run_of_log() -%}
     {%- do change_tables.hand_over(run) -%}
-    {%- if run.kind == 'nothing new' and flags.WHICH in ['run', 'build'] -%}
+    {%- if run.kind == 'nothing new' -%}
         {%- do return('-- nothing has landed\n' ~ change_tables.no_rows(change_tables.columns_of_table(spec, change_tables.log_columns(spec)))) -%}
     {%- endif -%}
     {%- set with_log = run.kind == 'everything' -%}
@@ -49,18 +49,9 @@ from reduced_deliveries
     -- a change that blocks the watermark is set aside as well
     lateral view explode(if(_ct_is_change and _ct_waiting_since is not null, array(false, true), array(not _ct_is_change))) as _ct_is_set_aside
     {%- endif %}
-    {%- if not change_tables._reads_on(run) %}
+    {%- if run.kind != 'since' %}
 where _ct_is_change or _ct_quarantine_id is not null{{ ' or _ct_waiting_since is not null' if run.arrival }}
     {%- endif -%}
-{% endmacro %}
-
-
-{#-
-    Whether a run reads on from the watermark. Then its batch has every raw row that it reads, since each counts in what the run says of
-    itself. `dbt compile` shows this query even where nothing is new.
--#}
-{% macro _reads_on(run) %}
-    {% do return(run.kind in ['since', 'nothing new']) %}
 {% endmacro %}
 
 
@@ -73,7 +64,7 @@ where _ct_is_change or _ct_quarantine_id is not null{{ ' or _ct_waiting_since is
 {#- What a batch has besides the columns of a log. -#}
 {% macro _columns_of_batch(spec, run) %}
     {% set columns = change_tables._columns_of_raw_rows(run) %}
-    {% if change_tables.retracts_changes(spec) and change_tables._reads_on(run) %}
+    {% if change_tables.retracts_changes(spec) and run.kind == 'since' %}
         {% do columns.append('_ct_is_retraction') %}
     {% endif %}
     {% do columns.append('_ct_is_change') %}
@@ -86,7 +77,6 @@ where _ct_is_change or _ct_quarantine_id is not null{{ ' or _ct_waiting_since is
 
 {#- The step `deliveries` (see `reduction_steps`) from staged rows. A run that reads everything compares them with all that the log holds. -#}
 {% macro _staged_deliveries(spec, run) -%}
-{%- set reads_on = change_tables._reads_on(run) -%}
 {%- set with_log = run.kind == 'everything' -%}
 {%- set retracts = change_tables.retracts_changes(spec) -%}
 {%- set blocks = change_tables.blocks_watermark(spec) -%}
@@ -124,7 +114,8 @@ deliveries as (
         case when {{ blocks }} then _ct_arrival end as _ct_waiting_since
         {%- endif %}
     from staged
-    {%- if not reads_on %}
+    {#- the batch of a run that reads on has every raw row that it reads, since each counts in what the run says of itself #}
+    {%- if run.kind != 'since' %}
     where _status = 'accepted' or ({{ change_tables.is_to_be_quarantined(spec, run) }}){{ ' or ' ~ is_retraction if retracts and with_log }}{{ ' or (' ~ blocks ~ ')' if run.arrival }}
     {%- endif %}
     {%- if with_log %}
@@ -151,9 +142,11 @@ deliveries as (
     {% elif bound.predicate is none %}
         {% set kind = 'everything' %}
     {% else %}
-        {% set kind = 'nothing new' if bound.has_no_news else 'since' %}
+        {#- `dbt compile` shows the query of a run that has news -#}
+        {% set kind = 'nothing new' if bound.has_no_news and flags.WHICH in ['run', 'build'] else 'since' %}
     {% endif %}
-    {% set run = dict(change_tables.share_rows(spec, bound, kind), checkpoint_before=checkpoint, checkpoints=found.number or 0, renaming=renaming) %}
+    {% set run = dict(bound, kind=kind, checkpoint_before=checkpoint, checkpoints=found.number or 0, renaming=renaming) %}
+    {% set run = dict(run, shared=change_tables.shared_rows(spec, run)) %}
     {% set lacks = change_tables.columns_that_load_lacks(spec) if spec.snapshot and bound.snapshot else [] %}
     {% if lacks %}
         {% set load = change_tables.relation_of_node(change_tables.find_source(spec.source_name, spec.snapshot)) %}

@@ -10,7 +10,7 @@
                            events, unless rows move. Else none
     changes                how many changes it has taken in or revised
     held_changes           how many it holds; a rescan counts them
-    uses_deletion_vectors  whether the table has deletion vectors (see `use_deletion_vectors_if_large`)
+    uses_deletion_vectors  whether the table has deletion vectors (see `use_deletion_vectors`)
     reset_seq              the sequence of the last reset, a truncate or a load: every key before it has ended
     highest_seq            the highest sequence: a batch above it has nothing that the log holds
     loads                  the loads that ended keys

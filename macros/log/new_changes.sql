@@ -5,13 +5,13 @@
     changes                  how many changes there are to write
     revised                  how many of them the log holds otherwise; none before they were reduced together with it
     retracted                how many of these it gives up
-    retractions              how many rejected rows there are that may retract a change
-    landed_span              the first and the last sequence of changes and retractions
+    landed_span              the first and the last sequence of changes, and of rejected rows that may retract one
+    reaches_log              whether a run that reads on has found one that is not above all that the log has: then that may hold some of them
     lowest_seq, highest_seq  those of the changes
     truncate_seq             the last truncate
     moves                    whether a key moved
     commits                  where the format has `commits`: the highest of the changes, by group
-    may_repeat               whether one of them is not above those of the log (see `leave_out_repeated`)
+    may_repeat               whether one of them is not above those of the log (see `ignore_repeated`)
     retracted_keys           the keys that states must replay since something that they were told is retracted, by their hashes; none where
                              they are too many to be named, or all
     quarantined_rows         how many rejected and waiting rows were met
@@ -38,10 +38,11 @@
         {% set highest_before = commits_before.get(verdict.commit_group, '') if commits_before else '~' %}
         {% do repeating.append(verdict) if verdict.lowest_commit <= highest_before %}
     {% endfor %}
+    {% set lowest = row.get('lowest_landed', row['lowest_seq']) %}
     {% do return(dict(change_tables._found_of_changes(rows, row), **{
         'commits': highest, 'may_repeat': repeating | length > 0,
-        'retractions': row.get('retractions') | int(0),
-        'landed_span': [row.get('lowest_landed', row['lowest_seq']), row.get('highest_landed', row['highest_seq'])],
+        'landed_span': [lowest, row.get('highest_landed', row['highest_seq'])],
+        'reaches_log': run.kind == 'since' and lowest is not none and lowest <= run.checkpoint_before.highest_seq,
         'truncate_seq': row['truncate_seq'] or '', 'moves': row['moves'] | int(0) > 0,
         'quarantined_rows': verdicts | sum(attribute='quarantined_rows'), 'quarantined': quarantined,
         'waiting': fromjson(row.get('waiting') or '[]'),
@@ -171,7 +172,6 @@ from summarized
     {% if retracts and run and run.kind == 'since' %}
         {% set landed = ' filter (where _ct_is_change or _ct_is_retraction)' %}
         {% do totals.update({
-            'retractions': ['sum', 'count_if(_ct_is_retraction)'],
             'lowest_landed': ['min', 'min(_change_seq)' ~ landed],
             'highest_landed': ['max', 'max(_change_seq)' ~ landed],
         }) %}
@@ -229,7 +229,7 @@ where _ct_is_change
     The batch of a run that reads on, where transactions that the log has from an earlier place are ignored. Asked only where a
     commit is not above all that the log has in its group. In a run that reads everything, staging asks the log.
 -#}
-{% macro leave_out_repeated(spec, log, new_changes) %}
+{% macro ignore_repeated(spec, log, new_changes) %}
     {%- set commits = change_tables.part_of_format(spec, 'commits') -%}
     {%- set transaction = ([commits.group ~ ' as _ct_group'] + change_tables.each(commits.name, '{name} as _ct_name_{number}')) | join(', ') -%}
     {%- set names = change_tables.each(commits.name, '_ct_name_{number}') -%}

@@ -11,35 +11,29 @@
 -#}
 
 {#-
-    The bound with the `kind` of the run, and
-
-    shared   the table in which its rows are put together; none where the run does it itself
-
-    A log takes the table only if it was written for it: equal queries say nothing of that, since a watermark also has groups without new rows.
+    The table in which the rows of a run are put together; none where the run does it itself. A log takes the table only if it was written for it:
+    equal queries say nothing of that, since a watermark also has groups without new rows.
 -#}
-{% macro share_rows(spec, bound, kind) %}
+{% macro shared_rows(spec, run) %}
     {% set part = change_tables.part_of_format(spec, 'put_together') %}
-    {% set run = dict(bound, kind=kind, shared=none) %}
-    {% set is_of_run = kind in ['first', 'since'] and flags.WHICH in ['run', 'build'] %}
-    {% do return(run) if not (part and bound.arrival and is_of_run) %}
+    {% set is_of_run = run.kind in ['first', 'since'] and flags.WHICH in ['run', 'build'] %}
+    {% do return(none) if not (part and run.arrival and is_of_run) %}
     {% set likeness = change_tables._likeness(spec, part) %}
     {#- a view over raw can have columns of no type, which no file has; a name in a `char(n)` has blanks at its end that count once it is a text -#}
     {% set types = change_tables.landed_columns(spec, spec.relation).values() | map(attribute='data_type') | join(' ') %}
-    {% do return(run) if modules.re.search('void|\\bchar\\(', types) %}
+    {% do return(none) if modules.re.search('void|\\bchar\\(', types) %}
     {% set shared = change_tables.known_in_run('shared').setdefault(
-        tojson([spec.relation | string, bound.predicate, bound.until, likeness]), {'writer': model.unique_id, 'table': none, 'logs': {}}
+        tojson([spec.relation | string, run.predicate, run.until, likeness]), {'writer': model.unique_id, 'table': none, 'logs': {}}
     ) %}
-    {% if shared.writer == model.unique_id %}
-        {% set others = change_tables._other_logs(spec, run, part, likeness) %}
-        {% if others | length >= 2 %}
-            {% set table = change_tables.batch_relation(this, change_tables.batch_id() ~ 's') %}
-            {% do change_tables.prepare_session() %}
-            {% do run_query(change_tables._create_shared_rows(table, part, [spec] + others.values() | list, bound)) %}
-            {% do shared.update({'table': table, 'logs': dict(others, **{model.unique_id: spec})}) %}
-            {% do log('change_tables: ' ~ spec.relation ~ ': new rows are put together for ' ~ (others | length + 1) ~ ' logs', info=true) %}
-        {% endif %}
+    {% set others = change_tables._other_logs(spec, run, part, likeness) if shared.writer == model.unique_id else {} %}
+    {% if others | length >= 2 %}
+        {% set table = change_tables.batch_relation(this, change_tables.batch_id() ~ 's') %}
+        {% do change_tables.prepare_session() %}
+        {% do run_query(change_tables._create_shared_rows(table, part, [spec] + others.values() | list, run)) %}
+        {% do shared.update({'table': table, 'logs': dict(others, **{model.unique_id: spec})}) %}
+        {% do log('change_tables: ' ~ spec.relation ~ ': new rows are put together for ' ~ (others | length + 1) ~ ' logs', info=true) %}
     {% endif %}
-    {% do return(dict(run, shared=shared.table if model.unique_id in shared.logs else none)) %}
+    {% do return(shared.table if model.unique_id in shared.logs else none) %}
 {% endmacro %}
 
 

@@ -66,30 +66,24 @@
 {% macro count_watermark_rows(spec, run, watermark) %}
     {% set below = change_tables.is_below_watermark(run.arrival, watermark, spec.lookback) if run.arrival else 'true' %}
     {% set is_high_water = run.arrival and spec.lookback == 0 and below == change_tables.is_below_watermark(run.arrival, run.high_water, 0) %}
-    {% set reached = {'watermark': watermark, 'rows_below': run.rows_until if is_high_water else none, 'all_rows': none} %}
-    {% if run.kind != 'since' %}
-        {% do return(dict(reached, rows=run.landed_rows, all_rows=none if run.arrival.record else run.all_rows)) if is_high_water and run.landed_rows is not none %}
+    {% set reached = {'watermark': watermark, 'rows_below': run.look.rows_until if is_high_water else none, 'all_rows': none} %}
+    {% if run.kind != 'since' and is_high_water and run.look.rows is not none %}
+        {% do return(dict(reached, rows=run.look.rows, all_rows=none if run.arrival.record else run.look.all_rows)) %}
+    {#- what was counted by another lookback does not count -#}
+    {% elif run.kind != 'since' or run.checkpoint_before.lookback != spec.lookback %}
         {% set row = change_tables.ask_once('select ' ~ change_tables.count_below_watermark(run.arrival, below) ~ ' as watermark_rows, count(*) as all_rows from ' ~ spec.relation)[0] %}
         {% do return(dict(reached, rows=row['watermark_rows'] | int, all_rows=row['all_rows'] | int)) %}
-    {% elif run.checkpoint_before.lookback != spec.lookback %}
-        {#- what was counted by another lookback does not count -#}
-        {% do return(dict(reached, rows=change_tables._count_rows(spec, run, below))) %}
     {% endif %}
     {% set before = run.checkpoint_before.watermark_rows %}
     {% set below_before = change_tables.is_below_watermark(run.arrival, run.watermark_before, spec.lookback) %}
     {% if below == below_before %}
-        {% do return(dict(reached, rows=before, rows_below=run.rows_below)) %}
+        {% do return(dict(reached, rows=before, rows_below=run.look.rows_below)) %}
     {% elif is_high_water %}
-        {% do return(dict(reached, rows=before + run.landed_rows)) %}
+        {% do return(dict(reached, rows=before + run.look.rows)) %}
     {% endif %}
-    {% do return(dict(reached, rows=before + change_tables._count_rows(spec, run, below ~ ' and not ' ~ below_before))) %}
-{% endmacro %}
-
-
-{#- How many raw rows there are of a condition; of positions of one record, how many of these. -#}
-{% macro _count_rows(spec, run, condition) %}
     {% set number = change_tables.count_below_watermark(run.arrival, 'true') %}
-    {% do return(change_tables.ask_once('select ' ~ number ~ ' from ' ~ spec.relation ~ ' where ' ~ condition)[0][0] | int) %}
+    {% set row = change_tables.ask_once('select ' ~ number ~ ' from ' ~ spec.relation ~ ' where ' ~ below ~ ' and not ' ~ below_before)[0] %}
+    {% do return(dict(reached, rows=before + row[0] | int)) %}
 {% endmacro %}
 
 
@@ -99,8 +93,8 @@
 -#}
 {% macro report_rows_passed_over(spec, run) %}
     {% set before = run.checkpoint_before.rows_below if run.kind in ['since', 'nothing new'] else none %}
-    {% do return(0) if before is none or run.rows_below is none or run.rows_below <= before %}
-    {% set number = run.rows_below - before %}
+    {% do return(0) if before is none or run.look.rows_below is none or run.look.rows_below <= before %}
+    {% set number = run.look.rows_below - before %}
     {% do log(
         "change_tables: source '" ~ spec.source_name ~ "." ~ spec.table_name ~ "': " ~ number ~ " rows, of this table or of others that share it, have landed in "
         ~ spec.relation ~ " where it was read for good, up to " ~ change_tables.shown_arrival(run.checkpoint_before) ~ ", since the last run that wrote. No run reads"

@@ -6,15 +6,16 @@
     has_row   whether the declared columns are among them: then renamed ones are there under their names of today (see `one_landed`)
 -#}
 {% macro landed_columns(spec, relation, expected=[], help='', numbers=[], has_row=false) %}
-    {% if relation | string not in spec.landed %}
+    {% set known = change_tables.known_in_run('landed') %}
+    {% if relation | string not in known %}
         {% set found = {} %}
         {% for name, data_type in change_tables.types_in_relation(relation).items() %}
             {% do found.update({name | lower: {'name': name, 'data_type': data_type | lower}}) %}
         {% endfor %}
         {#- a table that is not there yet may be when the next model asks -#}
-        {% do spec.landed.update({relation | string: found}) if found %}
+        {% do known.update({relation | string: found}) if found %}
     {% endif %}
-    {% set landed = spec.landed.get(relation | string, {}) %}
+    {% set landed = known.get(relation | string, {}) %}
     {% set landed = change_tables.under_names_of_today(spec, landed) if has_row else landed %}
     {% if landed %}
         {% set missing = [] %}
@@ -39,9 +40,7 @@
 
 {#- The properties of an entry's raw table: name -> text. -#}
 {% macro properties_of_raw(spec) %}
-    {% set key = spec.relation ~ ' properties' %}
-    {% do spec.landed.update({key: dict(change_tables.ask_once('show tblproperties ' ~ spec.relation) | map('list'))}) if key not in spec.landed %}
-    {% do return(spec.landed[key]) %}
+    {% do return(dict(change_tables.ask_once('show tblproperties ' ~ spec.relation) | map('list'))) %}
 {% endmacro %}
 
 

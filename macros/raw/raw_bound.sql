@@ -16,12 +16,8 @@
     log               the table of the log; none where there is none
     waiting           the table of quarantined rows, where some wait; else none
     read_at           the time of the run, as digits
-    landed_rows       how many raw rows get below the watermark if nothing blocks it; of positions of one record, how many of these. None
-                      where they were not counted
+    look              what `_look_at_raw` has found
     counts_all        whether `_tells_its_rows`
-    rows_below        where it does, how many rows had landed below the watermark; else none
-    rows_until        the same of the high water
-    all_rows          how many rows had landed, where it does; else none
 -#}
 {% macro raw_bound(spec, checkpoint) %}
     {% set arrival = change_tables.arrival_of(spec) %}
@@ -43,30 +39,30 @@
     {% set reads_on = watermark is not none %}
     {% set counts_all = change_tables._tells_its_rows(spec, arrival, none if var('change_tables_rescan', false) else checkpoint) %}
     {% if watermark and change_tables._landed_arrival(spec, arrival) and change_tables.has_raw_alone(spec, checkpoint) and change_tables.is_quiet(spec, arrival, checkpoint) %}
-        {% set landed = dict(change_tables._nothing_seen(), high_water=watermark, is_same=true) %}
+        {% set look = dict(change_tables._nothing_seen(), high_water=watermark, is_same=true) %}
     {% else %}
-        {% set landed = change_tables._look_at_raw(spec, arrival, watermark, counts_all) if arrival else change_tables._nothing_seen() %}
+        {% set look = change_tables._look_at_raw(spec, arrival, watermark, counts_all) if arrival else change_tables._nothing_seen() %}
     {% endif %}
     {% set read_from = change_tables._watermark_with_returning(spec, checkpoint, arrival, watermark) if reads_on else [] %}
     {% set condition = none %}
     {% if arrival %}
-        {% set spans = change_tables.spans_of_run(arrival, read_from, landed.high_water, spec.lookback, landed.is_same) %}
+        {% set spans = change_tables.spans_of_run(arrival, read_from, look.high_water, spec.lookback, look.is_same) %}
         {% set condition = change_tables.positions_in(arrival, spans) %}
     {% endif %}
     {% set highest_seq = checkpoint.highest_seq if checkpoint else none %}
     {% set lowest_seq, is_late = none, checkpoint is not none %}
     {% if reads_on and spec.lookback == 0 and change_tables.format_of(spec.format).landed_sequence %}
-        {% set sequences = [landed.lowest_seq] + ([wanted] if snapshot else []) %}
+        {% set sequences = [look.lowest_seq] + ([wanted] if snapshot else []) %}
         {% set lowest_seq = sequences | reject('none') | min(case_sensitive=true) | default(none) %}
         {% set is_late = lowest_seq is not none and lowest_seq <= highest_seq %}
     {% endif %}
-    {% set has_landed = not reads_on or spec.lookback != 0 or landed.high_water != read_from or landed.unplaced %}
+    {% set has_landed = not reads_on or spec.lookback != 0 or look.high_water != read_from or look.unplaced %}
     {% set others = change_tables.other_tables_of(spec) %}
     {% set bound = {
         'predicate': condition if reads_on else none,
         'snapshot': snapshot,
         'arrival': arrival,
-        'high_water': landed.high_water,
+        'high_water': look.high_water,
         'until': none if reads_on else condition,
         'highest_seq': highest_seq,
         'is_late': is_late,
@@ -76,11 +72,8 @@
         'log': change_tables.state_relation(this) if checkpoint is not none else none,
         'waiting': change_tables.quarantine_relation(this) if checkpoint and checkpoint.quarantined.waiting > 0 else none,
         'read_at': run_started_at.strftime('%Y%m%d%H%M%S%f'),
-        'landed_rows': landed.rows,
+        'look': look,
         'counts_all': counts_all,
-        'rows_below': landed.rows_below,
-        'rows_until': landed.rows_until,
-        'all_rows': landed.all_rows,
     } %}
     {% set natural = change_tables.arrival_of_records(spec) %}
     {% if natural and natural != arrival and change_tables.landed_columns(spec, spec.relation, natural.group + natural.columns) %}
@@ -157,8 +150,9 @@
     high_water              as in `raw_bound`
     is_same                 whether the rows at the watermark have the fingerprint that it has
     unplaced                whether there are rows without a position, which are read every time
-    rows                    `landed_rows` of `raw_bound`
-    rows_below, rows_until, all_rows  as there
+    rows                    how many raw rows get below the watermark if nothing blocks it; of positions of one record, how many of these
+    all_rows                how many rows had landed, where the table tells (`counts_all`); else none
+    rows_below, rows_until  how many of these below the watermark, and below the high water
     lowest_seq              the lowest sequence of the rows that are to be read; none where no row has one, or the format has no
                             `landed_sequence` (see `format_of`)
 

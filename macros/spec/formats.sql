@@ -48,10 +48,10 @@
                                or none, `remedy` what to do about a hole. See `sequence_gaps`
     commits(spec)              of a feed that can send whole transactions again, at another place: SQL over the log for the `group` in
                                which they are sent, the `number` of the commit as a text, the columns that are its `name`, and the
-                               `reason` why it is left out. None where it is applied. See `leave_out_repeated`; in a
+                               `reason` why it is left out. None where it is applied. See `ignore_repeated`; in a
                                run that reads everything, staging leaves out what `bound.log` has from an earlier place
     mapping(spec)              of formats that `mapped_parts` gives most of what they are: how their rows are read, see `mapped_steps`
-    put_together(spec)         where one run can put the rows of a shared raw table together for all entries (see `share_rows`): {steps, tables,
+    put_together(spec)         where one run can put the rows of a shared raw table together for all entries (see `shared_rows`): {steps, tables,
                                alike}. `steps(specs, bound)` are those of the staging up to `put_together`, which the staging takes from
                                `bound.shared` where that is given; `tables(spec)` the values of `_ct_table` that the entry needs, none:
                                all; `alike(spec)` what entries must have in common

@@ -11,10 +11,8 @@
     multi_valued              declared columns of many values, which are no part of a row, and not in `columns`
     retired, hidden           the names of the retired columns, and of those that `current_` does not show
     renamed                   the columns that had other names: name -> these, the latest one first. See `landing_names`
-    landed                    what `landed_columns` has found of raw tables, whichever entry reads them: relation -> columns; with `properties` after it, these
 
-    Stops with every mistake of the entry when the spec is wrong. All models of a run have one spec of an entry, so what it tells of raw tables
-    is asked once a run.
+    Stops with every mistake of the entry when the spec is wrong. All models of a run have one spec of an entry.
 -#}
 {% macro table_spec(source_name, table_name) %}
     {% set specs = change_tables.known_in_run('specs') %}
@@ -55,7 +53,6 @@
         'retired': columns | selectattr('meta.retired', 'defined') | selectattr('meta.retired') | map(attribute='name') | list,
         'hidden': change_tables._hidden_names(columns),
         'renamed': change_tables._renamed_columns(declared),
-        'landed': change_tables.known_in_run('landed'),
     }) %}
     {% do return(spec) %}
 {% endmacro %}

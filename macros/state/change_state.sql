@@ -22,7 +22,8 @@
     {%- set predicate = '_checkpoint is null and ' ~ ('_has_row' if run.keeps_deleted else 'not _is_deleted') -%}
     {%- set is_written = run.kind in ['first', 'since'] -%}
     {%- set cached = change_tables.cached_checkpoint(view) -%}
-    {%- set rows = cached.rows if cached and cached.checkpoint == run.checkpoint_before else none -%}
+    {%- set rows_before = cached.rows if cached and cached.checkpoint == run.checkpoint_before else none -%}
+    {%- set rows = rows_before -%}
     {%- if is_written -%}
         {%- do change_tables.prepare_session() -%}
         {%- do change_tables.remove_cached_checkpoint(view) -%}
@@ -42,6 +43,10 @@
         {%- set rows = change_tables._add_to_state(spec, state, run, sql, handed.statements, rows) -%}
     {%- else -%}
         {%- call noop_statement('main', 'nothing new') -%}{%- endcall -%}
+    {%- endif -%}
+    {#- once for a table: what a run wrote that died before this is not in a cached checkpoint -#}
+    {%- if (rows_before or 0) < change_tables.rows_of_large_table() <= (rows or 0) -%}
+        {%- do change_tables.use_deletion_vectors(state) -%}
     {%- endif -%}
 
     {%- if is_shown -%}
@@ -99,7 +104,6 @@
         {% set run = dict(run, replays=change_tables._keep_events(run, statements, kept)) %}
         {% set sql = statements.with_replays if run.replays else statements.without_replays %}
     {% endif %}
-    {% do change_tables.use_deletion_vectors_if_large(state) if run.is_to_be_counted %}
     {% call statement('main', fetch_result=True) %}
         {{ change_tables.merge_state(spec, state, sql, run, kept) }}
     {% endcall %}

@@ -64,9 +64,8 @@
     kind                   first (build whole), since (add what is new), nothing new; `empty` is made by `empty_run`
     checkpoint_before      the checkpoint that it adds to; none for a first run
     checkpoint             the checkpoint that it leaves: `storage_version`, `key` and `columns` as a log's has them, `log`, `batch`,
-                           `origin`, `reset_seq` and `loads` of the log's, `log_changes`: how many it holds, and `counted`: how many
-                           changes that had when the rows of the state were last counted; `built` and `written`: the runs that built the
-                           state whole and that wrote it last; `keeps_deleted` as below
+                           `origin`, `reset_seq` and `loads` of the log's, `log_changes`: how many it holds; `built` and `written`: the
+                           runs that built the state whole and that wrote it last; `keeps_deleted` as below
     replaced               by `state_run`: the checkpoint that a first run finds and replaces; none: there is none, or it is a full refresh
     log                    by `state_run`: the table of the log
     renaming               by `state_run`: what the state has under names of before, as `renaming` has it
@@ -81,7 +80,6 @@
     retracted_keys         the keys, by their hashes, of which the log has retracted something that the state has folded: they are replayed
     looks                  whether events may have come late, or keys are to be replayed anyway: the run keeps the input events in a table
                            and looks (see `input_event_steps`)
-    is_to_be_counted       whether the rows of the state are to be counted, for it may be large by now
     log_is_outdated        whether the log was built with other columns than are declared by now
     schema_version, added  that of the log, and the versions in which columns were added to it (see `spec_in_version`)
 
@@ -98,10 +96,6 @@
     {% else %}
         {% set kind = 'since' if is_new else 'nothing new' %}
     {% endif %}
-    {#- a state has no more rows than its log: they are counted when that is large, and again when it is twice as large -#}
-    {% set changes = log_checkpoint.changes %}
-    {% set counted = 0 if is_first else checkpoint_before.counted %}
-    {% set is_to_be_counted = not is_first and changes >= [change_tables.rows_of_large_table(), 2 * counted] | max %}
     {% set exchanges = exchanges and log_checkpoint.moves %}
     {% set retracted = log_checkpoint.retracted_keys | selectattr(0, 'gt', checkpoint_before.batch) if not is_first else [] %}
     {% set retracted_keys = retracted | map(attribute=1) | sum(start=[]) %}
@@ -116,7 +110,7 @@
         'checkpoint': {
             'storage_version': change_tables.storage_version(), 'log': log_checkpoint.log, 'origin': log_checkpoint.origin,
             'batch': log_checkpoint.batch, 'log_changes': log_checkpoint.held_changes, 'reset_seq': log_checkpoint.reset_seq, 'loads': log_checkpoint.loads,
-            'key': spec.key, 'columns': types, 'counted': changes if is_to_be_counted else counted,
+            'key': spec.key, 'columns': types,
             'built': change_tables.batch_id() if is_first else checkpoint_before.built, 'written': change_tables.batch_id(),
             'keeps_deleted': keeps_deleted,
         },
@@ -131,7 +125,6 @@
         'in_time': in_time,
         'retracted_keys': retracted_keys,
         'looks': looks,
-        'is_to_be_counted': is_to_be_counted,
         'log_is_outdated': log_checkpoint.log > '' and (log_checkpoint.key != spec.key or log_checkpoint.columns != types),
         'schema_version': log_checkpoint.schema_version,
         'added': log_checkpoint.added,

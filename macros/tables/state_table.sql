@@ -79,7 +79,7 @@
     write will fail, because the checkpoint that it looked at is replaced.
 -#}
 {% macro drop_stale_batches() %}
-    {#- what an older run has put together for other logs, too, may still be read (see `share_rows`): it is left alone for a day -#}
+    {#- what an older run has put together for other logs, too, may still be read (see `shared_rows`): it is left alone for a day -#}
     {% set day_before = (run_started_at - modules.datetime.timedelta(days=1)).strftime('%Y%m%dt') %}
     {% for table in change_tables.batches_before(this, change_tables.batch_id()) if not table.identifier.endswith('s') or table.identifier.split('__batch_')[-1] < day_before %}
         {% do adapter.drop_relation(table) %}
@@ -106,7 +106,7 @@
     over                    also where the table is there
     partitioned_by          the columns by whose values rows are kept in separate files
     uses_deletion_vectors   whether an update deletes rows by vectors, instead of writing their files again (see
-                            `use_deletion_vectors_if_large`)
+                            `use_deletion_vectors`)
     found_by                the columns by which statements find rows: of these alone each file has statistics. Of all columns they are a
                             quarter to half of what it costs to write, and rows of a file have nothing else in common; and Delta's log would
                             keep values of rows that are erased

@@ -172,17 +172,12 @@
 {#-
     Gives a large table deletion vectors from now on: an update then does not write the files of its rows again. A small table is read and
     merged into in half the time without. No table goes back: vectors cost every reader.
-
-    rows   how many rows the table has; none: to be counted
 -#}
-{% macro use_deletion_vectors_if_large(state, rows=none) %}
+{% macro use_deletion_vectors(state) %}
     {% if change_tables.state_file_format() == 'delta' %}
-        {% set rows = rows if rows is not none else run_query('select count(*) from ' ~ state).rows[0][0] | int %}
-        {% if rows >= change_tables.rows_of_large_table() %}
-            {% call statement('deletion_vectors') %}
-                alter table {{ state }} set tblproperties ('delta.enableDeletionVectors' = 'true')
-            {% endcall %}
-        {% endif %}
+        {% call statement('deletion_vectors') %}
+            alter table {{ state }} set tblproperties ('delta.enableDeletionVectors' = 'true')
+        {% endcall %}
     {% endif %}
 {% endmacro %}
 

@@ -37,7 +37,7 @@ class _Package:
 
 
 masks = _Package("feeds/change_masks.sql")
-rows = _Package("state/rows_of_events.sql")
+rows = _Package("state/moved_rows.sql")
 
 
 def _random_texts(random: Random) -> list[str]:

@@ -89,7 +89,7 @@ ANSWERS: Answers = {
     "as changes,": [
         {
             "changes": 3, "lowest_seq": _seq(20), "highest_seq": _seq(22), "truncate_seq": None, "moves": 0,
-            "retracted_keys": 0, "revised": 0, "retracted": 0, "retractions": 0,
+            "retracted_keys": 0, "revised": 0, "retracted": 0,
             "waiting": None, "verdicts": _verdicts(),
             "first_changed_at": 1769860800000000, "last_changed_at": 1769860801000000,
         }

@@ -472,7 +472,7 @@ def test_an_entry_of_one_topic_looks_at_no_other(shapes: Shapes) -> None:
     looked = {r"where\s+topic = 'orders' and \(.*as _ct_last": [landed | {"_ct_unplaced": 0, "_ct_rows_below": 11}]}
     spec = {"topic": "orders", "hold_open_transactions": False}
     bound = _bound(shapes, "kafka", of_topic, looked, spec)
-    assert (bound["high_water"], bound["landed_rows"]) == ([_place(["orders", "0"], 41)], 11)
+    assert (bound["high_water"], bound["look"]["rows"]) == ([_place(["orders", "0"], 41)], 11)
     # the watermark of another topic says nothing of this one
     assert _bound(shapes, "kafka", of_topic, {}, spec | {"topic": "others"})["watermark_before"] is None
 
@@ -569,7 +569,7 @@ COUNTS: dict[str, tuple[dict[str, Any], Any, Any, Any, int, tuple[int, int | Non
     "a column up to the high water": (LANDED_AT, _at(500, "1:2:3"), NOW, NOW, 0, (104, 9)),
     "a column up to the high water, where a row waits": (LANDED_AT, _at(500, "1:2:3"), NOW, _at(600), 0, (104, 9)),
     "a column as before, where a row waits": (LANDED_AT, _at(500, "1:2:3"), NOW, _at(500), 0, (100, 5)),
-    "what another lookback has counted does not count": (LANDED_AT, _at(500), NOW, NOW, 7, (2, 9)),
+    "what another lookback has counted does not count": (LANDED_AT, _at(500), NOW, NOW, 7, (7, 9)),
 }
 
 
@@ -577,8 +577,9 @@ COUNTS: dict[str, tuple[dict[str, Any], Any, Any, Any, int, tuple[int, int | Non
 def test_what_the_watermark_passes_adds_to_what_is_below_it(shapes: Shapes, name: str) -> None:
     arrival, before, high_water, watermark, lookback, expected = COUNTS[name]
     run = {
-        "kind": "since", "arrival": arrival, "high_water": high_water, "landed_rows": 4, "watermark_before": before,
-        "checkpoint_before": {"watermark_rows": 100, "lookback": lookback}, "rows_below": 5, "rows_until": 9,
+        "kind": "since", "arrival": arrival, "high_water": high_water, "watermark_before": before,
+        "checkpoint_before": {"watermark_rows": 100, "lookback": lookback},
+        "look": {"rows": 4, "rows_below": 5, "rows_until": 9},
     }  # fmt: skip
     counted = {r"^select count(_if)?\(.*where not": [{"rows": 2}]}
     call = shapes.project.macros("dedup_feed__qlik", shapes.lake(Shape("dedup_feed__qlik", {}, counted)))
@@ -753,7 +754,7 @@ def test_a_transaction_is_repeated_where_the_log_has_one_of_its_group_and_name_f
     shapes: Shapes,
 ) -> None:
     call = shapes.project.macros("dedup_feed__trail")
-    sql = _in_one_line(call("leave_out_repeated", call("table_spec", "feed", "trail"), "a_log", "a_batch"))
+    sql = _in_one_line(call("ignore_repeated", call("table_spec", "feed", "trail"), "a_log", "a_batch"))
     commits = call("goldengate_trail_commits", call("table_spec", "feed", "trail"))
     group, name = f"{commits['group']} as _ct_group", "_csn as _ct_name_1, _transaction_id as _ct_name_2"
     assert f"select {group}, {name}, min(_change_seq) as _ct_first_seq from a_batch where _ct_is_change" in sql
@@ -786,7 +787,7 @@ CHECKPOINTS: dict[str, tuple[dict[str, Any] | None, dict[str, Any], dict[str, An
     "an empty first build": (
         None, FOUND, NO_LOAD,
         {
-            "storage_version": 6, "log": BATCH, "origin": BATCH, "batch": BATCH, "extends": None, "reset_seq": "",
+            "storage_version": 7, "log": BATCH, "origin": BATCH, "batch": BATCH, "extends": None, "reset_seq": "",
             "highest_seq": "",
             "loads": [], "load_times": {}, "commits": {}, "snapshot_seq": None, "rebuild": "",
             "first_names": ["order", "it's"], "forgets": False,

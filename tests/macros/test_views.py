@@ -74,6 +74,13 @@ def test_a_log_of_positions_with_nothing_new_sends_the_look_alone(shapes: Shapes
     assert LOOK in look
 
 
+@pytest.mark.parametrize(("command", "has_steps"), [("compile", True), ("build", False)])
+def test_dbt_compile_shows_the_steps_of_a_log_with_nothing_new(shapes: Shapes, command: str, has_steps: bool) -> None:
+    lake = replace(shapes.lake(Shape(LOG, {LOG: {}}, NOTHING_NEW)), views=_after_first(shapes, LOG))
+    run = shapes.project.render(LOG, lake, flags={"WHICH": command})
+    assert ("reduced_deliveries as (" in run.rendered) == has_steps
+
+
 @pytest.mark.parametrize("model", ["current_feed__full", "history_feed__full", "current_feed__partial"])
 def test_a_state_with_nothing_new_sends_nothing(shapes: Shapes, model: str) -> None:
     log = model.replace(model.split("_")[0], "dedup", 1)
@@ -316,7 +323,7 @@ def test_a_cached_checkpoint_is_removed_before_a_table_is_written_and_set_after(
 
 # ---- storage versions
 
-ALONE = "and this version of the package reads storage version 6 alone"
+ALONE = "and this version of the package reads storage version 7 alone"
 REBUILD = "rebuild the log and the models after it with --full-refresh"
 # the storage version in a checkpoint (None: it has none) -> what a run says of it
 OTHER_VERSIONS = {
@@ -375,4 +382,4 @@ def test_a_full_refresh_replaces_a_table_of_another_storage_version(
     run = shapes.project.run(model, _of_version(shapes, model, model, version), flags={"FULL_REFRESH": True})
     assert run.run["kind"] == "first"
     assert any(sql.startswith(f"create or replace table {SCHEMA}.{model}__state") for sql in run.sent)
-    assert run.checkpoint["storage_version"] == 6
+    assert run.checkpoint["storage_version"] == 7

@@ -217,23 +217,17 @@ coalesce({{ part.sql }} rlike {{ change_tables.text_literal((change_tables.seque
     following         the next whole load: {seq, rows, earlier}
     failed            the loads up to that, which are not whole, as far as the log may have changes of theirs
 
-    further   further columns of a load: name -> {type, sql}
+    value   of a look, SQL for its value as a text: then a load also has that, and whether it is read
 -#}
-{% macro _load_steps(spec, rows, reading, further={}) -%}
-{%- set types, names, of_load, values = [], [], [], [] -%}
-{%- for name, column in further.items() -%}
-    {%- do types.append(', ' ~ name ~ ': ' ~ column.type) -%}
-    {%- do names.append(', ' ~ name) -%}
-    {%- do of_load.append(', load.' ~ name) -%}
-    {%- do values.append(', ' ~ column.sql ~ ' as ' ~ name) -%}
-{%- endfor -%}
+{% macro _load_steps(spec, rows, reading, value=none) -%}
+{%- set looked_at = ', value, is_read' if value -%}
 {%- set last = 'get(done, size(done) - 1)' -%}
 counted_loads as (
 
     select
         _ct_sequence as seq,
         min(_ct_load) as name,
-        count(*) as rows{{ values | join }}
+        count(*) as rows{{ ', ' ~ value ~ ' as value, bool_or(_ct_is_read) as is_read' if value }}
     from {{ rows }}
     where _ct_has_load
     group by _ct_sequence
@@ -245,10 +239,10 @@ sized_loads as (
 
     select
         inline(aggregate(
-            array_sort(collect_list(struct(seq, name, rows{{ names | join }}))),
-            cast(array() as array<struct<seq: string, name: string, rows: bigint{{ types | join }}, base: struct<name: string, rows: bigint>>>),
+            array_sort(collect_list(struct(seq, name, rows{{ looked_at }}))),
+            cast(array() as array<struct<seq: string, name: string, rows: bigint{{ ', value: string, is_read: boolean' if value }}, base: struct<name: string, rows: bigint>>>),
             (done, load) -> array_append(done, struct(
-                load.seq, load.name, load.rows{{ of_load | join }},
+                load.seq, load.name, load.rows{{ ', load.value, load.is_read' if value }},
                 if({{ change_tables._is_whole(spec, last ~ '.') }}, struct({{ last }}.name, {{ last }}.rows), {{ last }}.base) as base
             ))
         ))
@@ -279,7 +273,7 @@ loads as (
 
     select
         struct(
-            seq, name, rows{{ names | join }}, base, is_whole, number, earlier,
+            seq, name, rows{{ looked_at }}, base, is_whole, number, earlier,
             min(if(is_whole, struct(seq, rows, earlier), null)) over (order by seq rows between 1 following and unbounded following) as following,
             {%- if reading.logged_until %}
             collect_list(
@@ -400,10 +394,7 @@ with landed as (
 
 ),
 
-{{ change_tables._load_steps(spec, 'landed', {'earlier': 0}, {
-    'value': {'type': 'string', 'sql': change_tables.arrival_as_text('min(_ct_value)', arrival)},
-    'is_read': {'type': 'boolean', 'sql': 'bool_or(_ct_is_read)'},
-}) }},
+{{ change_tables._load_steps(spec, 'landed', {'earlier': 0}, change_tables.arrival_as_text('min(_ct_value)', arrival)) }},
 {%- if bound %}
 
 {%- set column = change_tables.landed_columns(spec, spec.relation)[spec.load_column | lower] %}

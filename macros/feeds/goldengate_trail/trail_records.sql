@@ -1,6 +1,6 @@
 {#-
     The records of GoldenGate trails that a table stages. The last step is `records`: those of `put_together`, which a run may have put together
-    for all tables of the trail at once (see `share_rows`).
+    for all tables of the trail at once (see `shared_rows`).
 
     _ct_is_own          whether it is a record of the table. Another one begins an open transaction, and only blocks the watermark
 -#}
@@ -66,7 +66,7 @@ records as (
     {#- of a DDL record the names do not count: the changes that it makes can have the same -#}
     {%- set start = "struct(trail_rba, _ct_landed_csn, if(_ct_kind = 'ddl', null, _ct_landed_transaction_id) as _ct_landed_transaction_id)" -%}
     {%- set leaves_out = spec.settings.repeated_transactions == 'ignore' -%}
-    {#- a run that reads on asks the log only where it may have a transaction: see `leave_out_repeated` -#}
+    {#- a run that reads on asks the log only where it may have a transaction: see `ignore_repeated` -#}
     {%- set asks_log = leaves_out and bound.get('log') and not bound.predicate -%}
     {%- set stands_before = '_ct_first_start < struct(_ct_start_seqno, _ct_start_rba) and _ct_first_start < _ct_last_writing' -%}
     {%- if asks_log -%}
