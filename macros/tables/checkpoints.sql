@@ -12,7 +12,7 @@
 
 {#- The storage version of the tables that this version of the package writes, and the only one that it reads. -#}
 {% macro storage_version() %}
-    {% do return(7) %}
+    {% do return(6) %}
 {% endmacro %}
 
 

@@ -787,7 +787,7 @@ CHECKPOINTS: dict[str, tuple[dict[str, Any] | None, dict[str, Any], dict[str, An
     "an empty first build": (
         None, FOUND, NO_LOAD,
         {
-            "storage_version": 7, "log": BATCH, "origin": BATCH, "batch": BATCH, "extends": None, "reset_seq": "",
+            "storage_version": 6, "log": BATCH, "origin": BATCH, "batch": BATCH, "extends": None, "reset_seq": "",
             "highest_seq": "",
             "loads": [], "load_times": {}, "commits": {}, "snapshot_seq": None, "rebuild": "",
             "first_names": ["order", "it's"], "forgets": False,

@@ -158,7 +158,7 @@ def test_a_later_spark_and_one_that_names_its_version_otherwise_are_not_refused(
 
 def _moved(name: str, answers: Mapping[str, Any]) -> Lake:
     checkpoint = {
-        "storage_version": 7, "log": "20260130T120000000000_00000001", "batch": "20260130T120000000000_00000001",
+        "storage_version": 6, "log": "20260130T120000000000_00000001", "batch": "20260130T120000000000_00000001",
         "reset_seq": "", "loads": [], "highest_seq": "", "moves": True, "rebuild": "", "snapshot_seq": "",
         "schema_version": 0, "added": {}, "absent": {}, "renamed": {}, "first_names": [], "load_times": {},
         "key": ["id"], "columns": {"id": "bigint", "name": "string"}, "changes": 2,

@@ -323,7 +323,7 @@ def test_a_cached_checkpoint_is_removed_before_a_table_is_written_and_set_after(
 
 # ---- storage versions
 
-ALONE = "and this version of the package reads storage version 7 alone"
+ALONE = "and this version of the package reads storage version 6 alone"
 REBUILD = "rebuild the log and the models after it with --full-refresh"
 # the storage version in a checkpoint (None: it has none) -> what a run says of it
 OTHER_VERSIONS = {
@@ -382,4 +382,4 @@ def test_a_full_refresh_replaces_a_table_of_another_storage_version(
     run = shapes.project.run(model, _of_version(shapes, model, model, version), flags={"FULL_REFRESH": True})
     assert run.run["kind"] == "first"
     assert any(sql.startswith(f"create or replace table {SCHEMA}.{model}__state") for sql in run.sent)
-    assert run.checkpoint["storage_version"] == 7
+    assert run.checkpoint["storage_version"] == 6

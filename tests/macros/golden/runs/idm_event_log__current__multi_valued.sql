@@ -19,7 +19,7 @@ select
 from state_rows
 union all
 select
-    '{"storage_version": 7, "log": "20260130T120000000000_00000001", "origin": "20260130T120000000000_00000001", "batch": "20260130T120000000000_00000001", "log_changes": 3, "reset_seq": "", "loads": [], "key": ["order", "it\'s"], "columns": {"order": "bigint", "it\'s": "string", "name with spaces": "string", "amount": "decimal(12,2)"}, "built": "20260131T120000000000_00000000", "written": "20260131T120000000000_00000000", "keeps_deleted": false}' as _checkpoint,
+    '{"storage_version": 6, "log": "20260130T120000000000_00000001", "origin": "20260130T120000000000_00000001", "batch": "20260130T120000000000_00000001", "log_changes": 3, "reset_seq": "", "loads": [], "key": ["order", "it\'s"], "columns": {"order": "bigint", "it\'s": "string", "name with spaces": "string", "amount": "decimal(12,2)"}, "built": "20260131T120000000000_00000000", "written": "20260131T120000000000_00000000", "keeps_deleted": false}' as _checkpoint,
     null as _batch_id, null as _change_seq, null as _change_op, null as _change_id, null as _precedence, null as _is_deleted, null as _changed_at, null as _transaction_id, null as `order`, null as `it's`, null as `name with spaces`, null as amount
 ;
 
