@@ -185,7 +185,7 @@ def _deliveries(
     chance: random.Random, number: int, key: Key, in_time: int, batches: int, of_the_future: bool
 ) -> list[Event]:
     event_type = chance.choice(_TYPES)
-    column = chance.choice(["name", "note", "NAME", *(["place"] if chance.random() < 0.3 else [])])
+    column = chance.choice(["name", "note", "NAME", *(["place"] if chance.random() < 0.6 else [])])
     at: datetime | None = _BEGIN + timedelta(minutes=number // 20 + (chance.randrange(0, 200) if of_the_future else 0))
     if of_the_future and chance.random() < 0.1:
         at = FAR_AHEAD
@@ -247,16 +247,19 @@ class Models:
         self.forgotten: dict[Key, int] = {}
         """The keys that were erased, and up to which event."""
         self._contents: dict[str, tuple[Any, ...]] = {}
+        self.codes: dict[int, str | None] = {}
+        """What the last run says of the rows of each event; None: a change."""
 
     def run(self, moment: Moment, columns: Iterable[str] = tuple(COLUMNS)) -> None:
         """Take in what the raw log and the replica have now of these columns."""
         self._runs += 1
-        self._columns = tuple(columns)
+        self._columns, self.codes = tuple(columns), {}
         self.deliveries = [with_columns(change, self._columns) for change in self.deliveries]
         places = _Places([event for event in moment.log if self._tells_place(event)], self._order)
         read_before = set(self._read)
         for event in moment.log:
-            if not self._is_usable(event) or event.record_id in read_before:
+            self.codes[event.record_id] = self._code(event)
+            if self.codes[event.record_id] or event.record_id in read_before:
                 continue
             if event.record_id <= self.forgotten.get(event.key, -1):
                 continue
@@ -266,6 +269,8 @@ class Models:
                 self._read.add(event.record_id)
                 row = {name: moment.replica[event.key][name] for name in self._columns}
                 self._take(event, row, self._seq(places.last_before(event), self._runs, event))
+            else:
+                self.codes[event.record_id] = "row_gone"
 
     def keys_of(self, histories: Collection[int]) -> set[Key]:
         """The keys of some histories."""
@@ -303,18 +308,25 @@ class Models:
             for change in distinct_changes(self.deliveries)
         }
 
-    def _is_usable(self, event: Event) -> bool:
-        if event.at is None or event.status != "N" or event.perpetrator == DRIVER or not event.tells_key:
-            return False
+    def _code(self, event: Event) -> str | None:
+        """Why an event is no change yet, whatever the replica has."""
+        if event.at is None:
+            return "event_time_missing"
+        if event.status != "N":
+            return "already_processed" if event.status in "SWEF" else "reserved_status"
+        if event.perpetrator == DRIVER:
+            return "loopback"
+        if not event.tells_key:
+            return "key_malformed"
         if event.event_type in _OF_FIELDS:
             column = _column(event)
             if column not in self._columns:
-                return False
+                return "column_not_declared"
             if column == "place" and event.event_type not in (INSERT_FIELD, READ_INSERT):
-                return False
+                return "key_updated"
             if column == "place" and event.event_type == INSERT_FIELD and event.new not in (None, str(event.key[1])):
-                return False
-        return not (self._future_events and event.at == FAR_AHEAD)
+                return "key_contradicted"
+        return "future_event" if self._future_events and event.at == FAR_AHEAD else None
 
     def _tells_place(self, event: Event) -> bool:
         """Whether an event counts for the places of those that read: it has its key and its place."""

@@ -215,7 +215,8 @@ def random_raw_rows(
         for row in rows
         if row.oper in "IU" and row.name is not None and chance.random() < 0.03
     ]
-    everything = rows + repeated + altered
+    truncates = [source.delivered_again(row) for row in rows * 3 if row.oper == "T"]
+    everything = rows + repeated + altered + truncates
     chance.shuffle(everything)
     return everything
 

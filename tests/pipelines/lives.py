@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import datetime as dt
 import json
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, ClassVar
@@ -242,6 +243,8 @@ class Life:
         self.forgotten: dict[Key, str] = {}
         self.acknowledged: set[tuple[str, str]] = set()
         """The codes and identities of changes that are acknowledged."""
+        self.kinds: Counter[str] = Counter()
+        """How often something that is in no log has happened."""
         self._deliveries: list[Change] = []
         self._loads: dict[str, list[Change]] = {}
         self._logged_with_it: set[str] = set()
@@ -250,11 +253,14 @@ class Life:
         """Land what comes in a batch; the rows."""
         new = [self._landed(row) for row in self.rows if row.batch == batch]
         self.raw += new
+        self.kinds["late row of a forgotten key"] += sum(row.seq <= self.forgotten.get(row.key, "") for row in new)
+        self.kinds["row after a column was dropped"] += self.layout.is_retired * len(new)
+        self.kinds["row after a column was renamed"] += self.layout.is_renamed * len(new)
         return new
 
     def build(self) -> None:
         """The log takes in what raw and the load have."""
-        known = {change.change_id: change for change in distinct_changes(self._all())}
+        known = {change.change_id: change for change in distinct_changes(self.all_deliveries())}
         self._deliveries += [self._completed(change, known) for change in self._changes_in_raw()]
         if self.load_seq not in self._loads:
             self._loads[self.load_seq] = self._changes_in_load()
@@ -294,6 +300,7 @@ class Life:
 
     def acknowledge(self, code: str) -> None:
         """What is reported with a code by now is acknowledged."""
+        self.kinds["acknowledged"] += any(told == code for told, _ in self._reported())
         self.acknowledged |= {(told, change.change_id) for told, change in self._reported() if told == code}
 
     @property
@@ -311,9 +318,10 @@ class Life:
     @property
     def table(self) -> Table:
         """What the models must show."""
-        return Table(remembered(self._all(), self.forgotten))
+        return Table(remembered(self.all_deliveries(), self.forgotten))
 
-    def _all(self) -> list[Change]:
+    def all_deliveries(self) -> list[Change]:
+        """What the log has been given, under the names of today."""
         loaded = [change for load in self._loads.values() for change in load]
         return self.layout.read([*self._deliveries, *loaded])
 

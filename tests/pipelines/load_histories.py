@@ -14,7 +14,8 @@ from .histories import KEY
 from .interpreter import Change, Key
 
 LOADED = {"load_day": "date"}
-LOADS = 8
+LOADS = 12
+_FATES = ("in time", "in time", "in pieces", "late", "not whole", "never whole")
 _FIRST = datetime(2026, 1, 1, tzinfo=UTC)
 
 
@@ -110,8 +111,6 @@ class LoadLog:
         self.taken = 0
         self.highest = -1
         self.columns: Collection[str] = ()
-        self.taken_back = 0
-        """How many changes were none after all, by a load that landed later: of runs that read on."""
 
     def run(self, batch: int, columns: Collection[str] = ()) -> None:
         """Take in what has landed, from the lowest load on of which rows are new; with new columns, everything."""
@@ -126,7 +125,6 @@ class LoadLog:
             held = self.held.get(place)
             if held is None or said.level >= held.level:
                 self.held[place] = said
-                self.taken_back += bool(held and read_before and said.op is None)
         self.held = {place: said for place, said in self.held.items() if said.op is not None}
         self.highest = max([self.highest, *(load for load, _ in self.held)])
 
@@ -164,6 +162,7 @@ def random_loads(seed: int, histories: int, loads: int, batches: int) -> list[Lo
     chance = random.Random(seed)
     table: dict[Key, str | None] = {}
     rows: list[LoadedRow] = []
+    fates: list[str] = []
     for load in range(loads):
         for key in [(history, place) for history in range(histories) for place in (None, 1, 2, 3)]:
             dice = chance.random()
@@ -172,14 +171,17 @@ def random_loads(seed: int, histories: int, loads: int, batches: int) -> list[Lo
             elif dice < 0.4:
                 table[key] = chance.choice([None, "a", "b"])
         in_time = 1 + load * batches // loads
-        fate = chance.choice(["in time", "in time", "in pieces", "late", "not whole", "never whole"])
+        late = min(batches, in_time + 1)
+        if load % len(_FATES) == 0:
+            fates = chance.sample(_FATES, len(_FATES))
+        fate = fates.pop()
         size = chance.uniform(0.1, 0.45) if fate in ("not whole", "never whole") else chance.uniform(0.55, 1)
         for key, name in table.items():
-            batch = in_time if fate != "late" else min(batches, in_time + 1)
-            if fate != "in time" and fate != "late" and chance.random() > size:
+            batch = late if fate == "late" else in_time
+            if fate not in ("in time", "late") and chance.random() > size:
                 if fate == "never whole":
                     continue
-                batch = chance.randrange(in_time, batches + 1)
+                batch = late if fate == "not whole" else chance.randrange(in_time, batches + 1)
             rows.extend([LoadedRow(load, key, name, batch)] * chance.choice([1] * 9 + [2]))
         rows.append(LoadedRow(load, (None, None), "no key", in_time))
     return [*rows, LoadedRow(None, (0, 1), "no load", 1)]

@@ -177,7 +177,7 @@ class _Capture:
         position = self.chance.randrange(len(KEY), len(names))
         first, second = _only(image, names[:position]), _only(image, names[position:])
         text, fragment = image.get(names[position]), 0
-        if isinstance(text, str) and len(text) > 1 and self.chance.random() < 0.6:
+        if isinstance(text, str) and len(text) > 1 and self.chance.random() < 0.9:
             first, second, fragment = (
                 {**first, names[position]: text[:1]},
                 {**second, names[position]: text[1:]},

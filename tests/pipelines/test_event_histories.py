@@ -73,7 +73,7 @@ def _proof(name: str, seed: int, models: Sequence[str], **spec: Any) -> Proof:
     return Proof(Entry(name, SPEC | {"replica": f"{name}_rows"} | spec, COLUMNS, models), moments)
 
 
-MOMENTS, SOURCES = moments_of_sources(SEED + 3, 40 * SCALE, 12, BATCHES)
+MOMENTS, SOURCES = moments_of_sources(SEED + 12, 40 * SCALE, 12, BATCHES)
 PROOFS = [
     _proof("by_record", 1, ("stg", "dedup", "current")),
     _proof("by_time", 2, ("stg", "dedup", "current", "history"), future_events=True, arrival="landed"),

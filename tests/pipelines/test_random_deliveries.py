@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import os
 import random
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -65,6 +65,23 @@ ALWAYS = {3: [Row(0, "b", "c", 1)], 5: [Row(0, "b", "b", 1), Row(0, "b", "a", 0)
 """Rows that land besides, by batch. What was logged before a column was declared meets two rows that differ in it."""
 
 
+def random_runs() -> Iterator[tuple[list[Row], dict[int, Delivery]]]:
+    """The rows that land by each run, and what the log has after it."""
+    chance = random.Random(SEED)
+    log: dict[int, Delivery] = {}
+    in_raw: list[Row] = []
+    for batch, columns in enumerate(BATCHES):
+        rows = [
+            Row(chance.randint(1, CHANGES), chance.choice("abc"), chance.choice("abc"), chance.randint(0, 1))
+            for _ in range(CHANGES)
+        ] + ALWAYS.get(batch, [])
+        in_raw = [*([] if batch in PURGES else in_raw), *rows]
+        for row in in_raw:
+            delivered = row.delivery(columns)
+            log[row.id] = reduced([log[row.id], delivered]) if row.id in log else delivered
+        yield rows, dict(log)
+
+
 def _entries(columns: Mapping[str, str]) -> list[Entry]:
     return [
         Entry(name, SPEC | {"arrival": arrival}, columns, ("stg", "dedup"), identifier="deliveries")
@@ -73,29 +90,17 @@ def _entries(columns: Mapping[str, str]) -> list[Entry]:
 
 
 def test_a_log_holds_what_all_deliveries_of_a_change_come_to(consumer: Callable[[str], Consumer], raw: Raw) -> None:
-    chance = random.Random(SEED)
     project = consumer(SCHEMA)
     project.write(_entries(FIRST))
     raw.create(f"{SCHEMA}_raw.deliveries", LANDED, "delta")
-    log: dict[int, Delivery] = {}
-    in_raw: list[Row] = []
+    before: dict[int, Delivery] = {}
     batch_ids: dict[str, dict[int, str]] = {name: {} for name in ARRIVALS}
-    for batch, columns in enumerate(BATCHES):
+    for batch, (columns, (rows, log)) in enumerate(zip(BATCHES, random_runs(), strict=True)):
         if batch in PURGES:
             raw.query(f"delete from {SCHEMA}_raw.deliveries")
-            in_raw = []
         if batch and columns != BATCHES[batch - 1]:
             project.write_sources(_entries(columns))
-        rows = [
-            Row(chance.randint(1, CHANGES), chance.choice("abc"), chance.choice("abc"), chance.randint(0, 1))
-            for _ in range(CHANGES)
-        ] + ALWAYS.get(batch, [])
         raw.insert(f"{SCHEMA}_raw.deliveries", [row.landed(batch) for row in rows])
-        in_raw += rows
-        before = dict(log)
-        for row in in_raw:
-            delivered = row.delivery(columns)
-            log[row.id] = reduced([log[row.id], delivered]) if row.id in log else delivered
         project.dbt("run", "--select", *(f"dedup_feed__{name}" for name in ARRIVALS))
         for name in ARRIVALS:
             note = "note" if "note" in columns else "cast(null as string)"
@@ -115,3 +120,4 @@ def test_a_log_holds_what_all_deliveries_of_a_change_come_to(consumer: Callable[
             assert len(revised) == 1, moment
             assert revised.isdisjoint(batch_ids[name].values()), moment
             batch_ids[name] = {id_: row[-1] for id_, row in found.items()}
+        before = log

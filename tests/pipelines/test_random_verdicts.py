@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import random
+from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
 import pytest
 
 from .consumer import Consumer, Entry
+from .kinds import assert_met
 from .landing import Raw
 from .qlik_cases import TWO_HEADERS, seq
 
@@ -28,6 +30,10 @@ ENTRIES = [
 KEPT = (
     "select _status, substring_index(_status_reason, ':', 1), sum(_equal_rows) from {}.dedup_feed__{}__quarantine"
     " where _healed_at is null group by 1, 2"
+)
+MET = (
+    "select concat(substring_index(_status_reason, ':', 1), if(_healed_at is null, '', ', then accepted')) as kind,"
+    " count(*) from {}.dedup_feed__{}__quarantine group by kind"
 )
 STAGED = (
     "select _status, substring_index(_status_reason, ':', 1), count(*) from {}.stg_feed__{}"
@@ -79,6 +85,8 @@ def test_a_log_keeps_what_staging_rejects_and_has_waiting_after_every_run(projec
         project.dbt("run", "--select", "stg_*" if batch == 1 else "dedup_*", "dedup_*")
         for entry in ENTRIES:
             _assert_verdicts(raw, entry.name)
+    for entry in ENTRIES:
+        assert_met(f"verdicts {entry.name}", Counter(dict(raw.query(MET.format(SCHEMA, entry.name)))))
     for options in (["--vars", "{change_tables_rescan: true}"], ["--full-refresh"]):
         project.dbt("run", "--select", "dedup_*", *options)
         for entry in ENTRIES:

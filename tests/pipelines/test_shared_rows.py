@@ -79,8 +79,8 @@ class Histories:
 
     def __init__(self) -> None:
         """Nothing has landed yet."""
-        self._trails, _ = random_trails(SEED + 20, 3 * SCALE, BATCHES, TABLES["trail"], late_files=False)
-        self._messages = random_messages(SEED + 21, 25 * SCALE, 10, BATCHES)
+        self._trails, _ = random_trails(SEED + 31, 3 * SCALE, BATCHES, TABLES["trail"], late_files=False)
+        self._messages = random_messages(SEED + 32, 25 * SCALE, 10, BATCHES)
         self._mapped = [*_mapped_messages(random.Random(SEED + 22), 120 * SCALE)]
         self._of_trail = {name: TrailLog(self._trails, name) for name in TABLES["trail"]}
         self.begin_topic()

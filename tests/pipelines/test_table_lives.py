@@ -11,6 +11,7 @@ import itertools
 import os
 import random
 import re
+from collections import defaultdict
 from collections.abc import Callable, Sequence
 from copy import deepcopy
 from typing import Any
@@ -28,6 +29,8 @@ from .histories import (
     random_raw_rows,
     time_of_load,
 )
+from .interpreter import Change
+from .kinds import assert_met, kinds_of_changes
 from .landing import Raw
 from .lives import DROPPED, NEW_NAME, OLD_NAME, AuditRows, Feed, Life, Messages
 from .test_relocated_tables import commands, copies_of_a_state
@@ -70,6 +73,7 @@ class Lake:
         self.has_news = True
         """Whether something has changed that a run takes in."""
         self._options: list[str] = []
+        self._runs: dict[str, list[list[Change]]] = defaultdict(list)
         self._views_are_old = True
         names = list(FEEDS)
         chosen = names if SCALE > 1 else [names[SEED % len(names)]]
@@ -139,8 +143,15 @@ class Lake:
     def took_in(self) -> None:
         """A run has taken in what is there."""
         self.has_news = False
-        for life in self.lives.values():
+        for name, life in self.lives.items():
             life.build()
+            if SCALE == 1:
+                self._runs[name].append(life.all_deliveries())
+
+    def assert_kinds(self) -> None:
+        """Its tables have had what they are for."""
+        for name, runs in self._runs.items():
+            assert_met(f"lives {name}", kinds_of_changes(runs) + self.lives[name].kinds)
 
     def finish(self, *arguments: str, statements: int = 8) -> str:
         """A command that dies at a statement, or at one after the other, and is run again; all that it says."""
@@ -365,6 +376,7 @@ def test_whatever_happens_to_a_table_its_models_are_what_its_log_has_taken_in(la
     lake.project.dbt("build", "--exclude", SEED_OF_TRAILS, *NOT_READ)
     lake.took_in()
     lake.check("at last")
+    lake.assert_kinds()
     lake.project.dbt("run", "--full-refresh", "--exclude", *VIEWS, "--vars", "{change_tables_allow_loss: true}")
     for life in lake.lives.values():
         life.rebuild()

@@ -1,7 +1,7 @@
 """Random histories of a source's tables as GoldenGate trails, and what the logs of changes hold of them after each run.
 
 Each trail has histories of its own. Batches cut it anywhere. Transactions are abandoned and written again, sent again,
-and purged. A file lands late, in the run that reads all of raw.
+and purged. Files land late, in the run that reads all of raw.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import random
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import pairwise
+from itertools import chain, pairwise
 from typing import Any
 
 from demo.history import Change as SourceChange
@@ -103,7 +103,6 @@ class _Writer:
         self.written: list[Written] = []
         # each feature in some trails
         self._late_batch = batches - 1 if chance.random() < 0.4 and late_files else None
-        self._late_file = chance.choice([1, 2])
         self._sends_again = self._late_batch is None and chance.random() < 0.7
         self._abandons = chance.choice([0, 0.3])
         self._purges = chance.choice([0, 0, 0.4])
@@ -157,12 +156,15 @@ class _Writer:
         chance, batches = self.chance, self._batches
         length = sum(len(written.records) for written in self.written)
         cuts = sorted(chance.choices(range(length), k=batches - 1))
+        # files after which others land in time
+        files = {record.values[1] for record in [*chain(*(written.records for written in self.written))][: cuts[0]]}
+        late_files = {file for file in sorted(files)[:-1] if chance.random() < 0.6}
         number = 0
         for place, written in enumerate(self.written):
             records = []
             for record in written.records:
                 batch = 1 + sum(cut <= number for cut in cuts)
-                if self._late_batch and record.values[1] == self._late_file:
+                if self._late_batch and record.values[1] in late_files:
                     batch = max(batch, self._late_batch)
                 records.append(replace(record, batch=batch))
                 number += 1
@@ -292,7 +294,7 @@ def random_trails(
 ) -> tuple[list[list[Written]], list[Source]]:
     """So many trails, and the source of each. The first has all of the tables, of which the second is truncated.
 
-    A late file lands in the last batch but one: no run but one that reads everything reads it.
+    Late files land in the last batch but one: no run but one that reads everything reads them.
     """
     chance = random.Random(seed)
     found, sources = [], []
