@@ -29,6 +29,9 @@ LAST_BUILD_WINS = TABLE_FORMAT == "iceberg"
 BEGINS_FILES_AT_ONCE = TABLE_FORMAT == "delta"
 """Whether a file is in a table's folder before the first row of it is known."""
 
+ARRIVES_BY_FILES = TABLE_FORMAT == "delta"
+"""Whether an entry can have `arrival: files`."""
+
 PURGE = "" if TABLE_FORMAT == "delta" else " purge"
 """How a statement that drops a table ends."""
 

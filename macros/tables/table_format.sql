@@ -240,9 +240,9 @@ when not matched and source._checkpoint is not null then insert (_checkpoint, {{
 {% endmacro %}
 
 
-{#- Whether a table with these properties answers `count(*)` without a scan. -#}
+{#- Whether a table with these properties answers `count(*)` without a scan: Delta by its log, Iceberg by its manifests while no file is there that deletes rows of others. -#}
 {% macro counts_without_scan(properties) %}
-    {% do return(properties.get('delta.minReaderVersion', '0') | int > 0) %}
+    {% do return(properties.get('delta.minReaderVersion', '0') | int > 0 or properties.get('format', '').startswith('iceberg/')) %}
 {% endmacro %}
 
 
