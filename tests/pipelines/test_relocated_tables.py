@@ -9,6 +9,8 @@ from typing import Any
 import pytest
 import yaml
 
+from tests.table_format import in_table_format
+
 from .consumer import CALLS, REPOSITORY, Consumer, Entry
 from .landing import Raw
 from .qlik_cases import TWO_HEADERS, WITH_HISTORY, bare, seq
@@ -34,7 +36,7 @@ def commands(heading: str) -> list[str]:
     section = page.split(f"\n### {heading}\n", 1)[1].split("\n## ", 1)[0].split("\n### ", 1)[0]
     (block,) = re.findall(r"```sql\n(.*?)```", section, re.DOTALL)
     statements = re.sub("--.*", "", block).split(";")
-    return [statement.strip() for statement in statements if statement.strip()]
+    return in_table_format([statement.strip() for statement in statements if statement.strip()])
 
 
 def copies_of_a_state(kind: str) -> list[str]:
