@@ -34,6 +34,9 @@ BEGINS_FILES_AT_ONCE = TABLE_FORMAT == "delta"
 ARRIVES_BY_FILES = TABLE_FORMAT == "delta"
 """Whether an entry can have `arrival: files`."""
 
+COPIES_TO_ANOTHER_SCHEMA = TABLE_FORMAT == "delta"
+"""Whether a table gets into another schema as a copy; else it is renamed, with all of its commits."""
+
 PURGE = "" if TABLE_FORMAT == "delta" else " purge"
 """How a statement that drops a table ends."""
 
@@ -45,7 +48,7 @@ def only_on_delta(reason: str) -> pytest.MarkDecorator:
 
 def in_table_format(statements: Sequence[str]) -> list[str]:
     """Statements of the page of operations, of which some copy tables, as docs/iceberg.md has them."""
-    if TABLE_FORMAT == "delta":
+    if COPIES_TO_ANOTHER_SCHEMA:
         return list(statements)
     found = []
     for statement in statements:
