@@ -48,8 +48,8 @@ test-all: lint  ## what CI runs: all checks and tests, and the real runs whose c
 test-real: $(READY) jars $(PROFILES)  ## runs against real systems, as tests: each passes, and says so, where what it runs cannot be had; REAL=… for some
 	@$(BIN)/python -m tests.systems.real_runs $(REAL)
 
-test-long: lint  ## the proof with ten times the histories, other ones each day; PROOF_SEED=… for certain ones
-	@CHANGE_TABLES_PROOF_SCALE=10 CHANGE_TABLES_PROOF_SEED=$(PROOF_SEED) \
+test-long: lint  ## the proof with ten times the histories, other ones each day; PROOF_SEED=… for certain ones; FORMAT=iceberg
+	@CHANGE_TABLES_PROOF_SCALE=10 CHANGE_TABLES_PROOF_SEED=$(PROOF_SEED) $(if $(FORMAT),CHANGE_TABLES_TABLE_FORMAT=$(FORMAT)) \
 	    $(BIN)/python -m pytest tests/pipelines/test_random_histories.py tests/pipelines/test_event_histories.py \
 	    tests/pipelines/test_random_feeds.py tests/pipelines/test_random_deliveries.py \
 	    tests/pipelines/test_table_lives.py tests/pipelines/test_random_described_feeds.py \

@@ -24,7 +24,15 @@ from change_tables.server.local_server import LocalServer, LocalServerError, loc
 from demo.database import TABLES, Table
 from demo.history import Contents, Row, Transaction
 from demo.landing import Connection, create_table, execute, fetch, insert_rows, quoted
-from demo.oracle import Comparison, compare, count_statuses, differing_statuses, disordered_versions, land_truth
+from demo.oracle import (
+    TRUTH_SCHEMA,
+    Comparison,
+    compare,
+    count_statuses,
+    differing_statuses,
+    disordered_versions,
+    land_truth,
+)
 from demo.progress import Progress
 from demo.project import PROFILES, PROJECT, DbtError, DbtProject
 from demo.workload import Workload
@@ -151,6 +159,8 @@ def play_batches(
     with progress.phase("making the raw tables", 1), progress.step("connect, create"):
         connection = server.connect()
         create_raw_tables(connection, writers)
+        # here, since of two connections that make a schema at once, Iceberg's catalog fails one
+        execute(connection, f"create schema if not exists {TRUTH_SCHEMA}")
     for batch in range(1, BATCHES + 1):
         name = f"batch {batch} of {BATCHES}"
         transactions = list(workload.play_round())

@@ -1,6 +1,8 @@
 """Of the tables of the server that tests share, and of the projects that they build on it."""
 
 import os
+import re
+from collections.abc import Sequence
 
 import pytest
 
@@ -29,6 +31,12 @@ LAST_BUILD_WINS = TABLE_FORMAT == "iceberg"
 BEGINS_FILES_AT_ONCE = TABLE_FORMAT == "delta"
 """Whether a file is in a table's folder before the first row of it is known."""
 
+ARRIVES_BY_FILES = TABLE_FORMAT == "delta"
+"""Whether an entry can have `arrival: files`."""
+
+COPIES_TO_ANOTHER_SCHEMA = TABLE_FORMAT == "delta"
+"""Whether a table gets into another schema as a copy; else it is renamed, with all of its commits."""
+
 PURGE = "" if TABLE_FORMAT == "delta" else " purge"
 """How a statement that drops a table ends."""
 
@@ -36,3 +44,17 @@ PURGE = "" if TABLE_FORMAT == "delta" else " purge"
 def only_on_delta(reason: str) -> pytest.MarkDecorator:
     """Leaves a test out where tables are of another format."""
     return pytest.mark.skipif(TABLE_FORMAT != "delta", reason=reason)
+
+
+def in_table_format(statements: Sequence[str]) -> list[str]:
+    """Statements of the page of operations, of which some copy tables, as docs/iceberg.md has them."""
+    if COPIES_TO_ANOTHER_SCHEMA:
+        return list(statements)
+    found = []
+    for statement in statements:
+        copied = re.match(r"create or replace table (\S+) .*\nas select \* from (\S+)$", statement, re.DOTALL)
+        if copied:
+            found += [f"drop table if exists {copied[1]}{PURGE}", f"alter table {copied[2]} rename to {copied[1]}"]
+        elif not statement.startswith("drop table"):
+            found.append(statement)
+    return found

@@ -72,6 +72,19 @@ def test_only_types_whose_values_have_one_text_are_arrivals(shapes: Shapes, type
 
 
 @pytest.mark.parametrize(
+    ("properties", "counts"),
+    [
+        ({}, False),
+        ({"delta.minReaderVersion": "1"}, True),
+        ({"format": "iceberg/parquet", "format-version": "2"}, True),
+        ({"format": "parquet", "provider": "iceberg"}, False),
+    ],
+)
+def test_rows_are_counted_where_that_takes_no_scan(shapes: Shapes, properties: dict[str, str], counts: bool) -> None:
+    assert shapes.project.macros("dedup_feed__qlik")("counts_without_scan", properties) == counts
+
+
+@pytest.mark.parametrize(
     ("kind", "type_", "value", "lookback", "expected"),
     [
         ("whole_number", "int", 7, 0, ">= 7"),

@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from dbt.adapters.spark.relation import SparkRelation
 from dbt_common.exceptions import CompilationError
 
 from .rendering import NOT_ASKED, Answers, Lake, Run
@@ -218,6 +219,32 @@ def test_a_view_that_was_given_another_text_by_hand_is_made_again(shapes: Shapes
         assert [sql.startswith("create or replace view") for sql in asked] == [True] * is_made + [False] * (
             is_made and len(asked) - 1
         )
+
+
+def test_views_of_iceberg_are_listed_with_their_properties_and_without_them_where_no_text_is_told(
+    shapes: Shapes,
+) -> None:
+    properties = "TBLPROPERTIES (\n  'a' = 'b',\n  'change_tables.digest' = '0a')\n"
+    told = {name: f"CREATE VIEW lake.{name} (\n  id)\n{properties}" for name in ("plain", "without")}
+    told["plain"] += "AS\nselect 1 as id\n"
+    told["commented"] = told["plain"].replace("id)", "id COMMENT 'known\nAS\nkey')\nCOMMENT 'its\nAS\n'")
+    answers: Answers = {
+        "^show table extended in lake ": [
+            {"namespace": "lake", "tableName": "t", "isTemporary": False, "information": "Provider: iceberg"}
+        ],
+        "^show views in lake$": [{"namespace": "lake", "viewName": name, "isTemporary": False} for name in told],
+        **{f"^show create table lake.{name}$": [{"createtab_stmt": text}] for name, text in told.items()},
+    }
+    macro = shapes.project.macros("stg_feed__qlik", Lake({}, answers=answers))
+    macro("known_in_run", "format")["name"] = "iceberg"
+    rows = macro("spark__list_relations_without_caching", SparkRelation.create(schema="lake", identifier=""))
+    views = {name: SparkRelation.create(schema="lake", identifier=name, information=text) for _, name, _, text in rows}
+    assert [name for name, view in views.items() if "Type: VIEW" in view.information] == list(told)
+    found = {name: macro("properties_of_view", view) for name, view in views.items()}
+    known = {"change_tables.digest": "0a"}
+    assert found == {"t": {}, "plain": known, "without": {}, "commented": known}
+    for name in ("plain", "commented"):
+        assert "View Text: select 1 as id\nView Original Text: " in views[name].information
 
 
 def test_a_log_that_was_set_back_has_its_states_rebuilt_and_counts_as_another_one(shapes: Shapes) -> None:

@@ -27,7 +27,7 @@ def consumer(server: LocalServer, raw: Raw, tmp_path_factory: pytest.TempPathFac
 
     def make(name: str) -> Consumer:
         for schema in (name, f"{name}_raw"):
-            raw.query(f"drop schema if exists {schema} cascade")
+            raw.drop_schema(schema)
         folder: Path = tmp_path_factory.mktemp(name) / "project"
         return Consumer(folder, server.port, name)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -87,6 +89,10 @@ class Raw:
                 self.query(f"drop {kind} {schema}.{name}")
         self.query(f"drop schema {schema} cascade")
 
+    def relations(self, schema: str, like: str = "*") -> set[str]:
+        """The tables and views of a schema whose names are so. Iceberg lists views apart."""
+        return {row[1] for what in ("tables", "views") for row in self.query(f"show {what} in {schema} like '{like}'")}
+
     def give_text(self, view: str, query: str) -> None:
         """Give a view another text; it keeps its properties."""
         self.query(f"{'alter' if self.table_format == 'delta' else 'create or replace'} view {view} as {query}")
@@ -95,6 +101,15 @@ class Raw:
         """Where a table's files are."""
         described = dict(row[:2] for row in self.query(f"describe extended {table}"))
         return Path(described["Location"].removeprefix("file:"))
+
+    def partition_columns(self, table: str) -> list[str]:
+        """The columns by which a table is partitioned."""
+        if self.table_format == "delta":
+            return list(json.loads(self.query(f"describe detail {table}")[0][7]))
+        told = itertools.dropwhile(
+            lambda name: name != "# col_name", (row[0] for row in self.query(f"describe {table}"))
+        )
+        return list(itertools.takewhile(bool, itertools.islice(told, 1, None)))
 
     def live_files(self, table: str) -> int:
         """How many files a table has now: those of Iceberg that say which rows are deleted count, too."""

@@ -290,7 +290,8 @@ class Lake:
             self.raw.query(told)
         path = self.project.folder / "dbt_project.yml"
         models = {f"{kind}_feed__{name}": {"+schema": "moved"} for kind in MODELS[1:] for name in self.lives}
-        path.write_text(yaml.safe_dump(yaml.safe_load(path.read_text()) | {"models": {"consumer": models}}))
+        project = yaml.safe_load(path.read_text())
+        path.write_text(yaml.safe_dump(project | {"models": project.get("models", {}) | {"consumer": models}}))
         self._shown = f"{SCHEMA}_moved.{{}}"
 
     def rescan(self) -> None:

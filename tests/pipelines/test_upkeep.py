@@ -88,7 +88,7 @@ class Lake:
 
     def tables(self) -> set[str]:
         """The tables and views that are there."""
-        return {row[1] for what in ("tables", "views") for row in self.raw.query(f"show {what} in {SCHEMA}")}
+        return self.raw.relations(SCHEMA)
 
     def versions(self) -> list[int]:
         """The last commit of each table."""
