@@ -75,10 +75,7 @@
 {% endmacro %}
 
 
-{#-
-    What dbt lists of a schema. For Iceberg Spark lists tables alone: views are asked for, and each for its text and the properties of this
-    package, in the words of Spark's own listing (see macros/tables/views.sql).
--#}
+{#- What dbt lists of a schema. For Iceberg Spark lists tables alone: views are asked for. -#}
 {% macro spark__list_relations_without_caching(relation) %}
     {% set listed = dbt.spark__list_relations_without_caching(relation) %}
     {% do return(listed) if change_tables.file_format_of_project() != 'iceberg' %}
@@ -87,13 +84,24 @@
         {% do found.append(row.values() | list) %}
     {% endfor %}
     {% for row in run_query('show views in ' ~ relation.schema).rows if not row[2] %}
-        {% set told = run_query('show create table ' ~ relation.schema ~ '.' ~ change_tables.quoted(row[1])).rows[0][0] %}
-        {#- comments before the properties can have such a line, too; a view whose text is not told is listed without properties: a run makes it again -#}
-        {% set described, _, text = told.partition("')\nAS\n") %}
-        {% set properties = modules.re.findall("'(change_tables[.][a-z.0-9]+)' = '([0-9a-f:]*)", described if text else '') | map('join', '=') | join(', ') %}
-        {% do found.append([row[0], row[1], row[2], 'View Text: ' ~ text | trim ~ '\nView Original Text: \nType: VIEW\nTable Properties: [' ~ properties ~ ']']) %}
+        {% do found.append([row[0], row[1], row[2], 'Type: VIEW']) %}
     {% endfor %}
     {% do return(found) %}
+{% endmacro %}
+
+
+{#-
+    The text of a view and the properties of this package, as `shown_of_view` has them: of Iceberg's, of which a listing has neither, asked for
+    once a run, in the words of that. Empty where Spark does not tell the text: a run makes such a view again.
+-#}
+{% macro text_and_properties_of_view(view) %}
+    {% set shown = change_tables.shown_of_view(view) %}
+    {% do return(shown) if not view or not view.is_view or 'View Text: ' in shown or change_tables.file_format_of_project() != 'iceberg' %}
+    {#- comments before the properties can have such a line, too -#}
+    {% set described, _, text = change_tables.ask_once('show create table ' ~ view)[0][0].partition("')\nAS\n") %}
+    {% do return('') if not text %}
+    {% set properties = modules.re.findall("'(change_tables[.][a-z.0-9]+)' = '([0-9a-f:]*)'", described ~ "'") | map('join', '=') | join('\n') %}
+    {% do return('View Text: ' ~ text | trim ~ '\nView Original Text: \n' ~ properties) %}
 {% endmacro %}
 
 

@@ -72,7 +72,7 @@ as
 
 {#- The properties of this package that a view has: name -> text. -#}
 {% macro properties_of_view(relation) %}
-    {% do return(dict(modules.re.findall('(change_tables[.][a-z.0-9]+)=([0-9a-f:]*)', change_tables.shown_of_view(relation)))) %}
+    {% do return(dict(modules.re.findall('(change_tables[.][a-z.0-9]+)=([0-9a-f:]*)', change_tables.text_and_properties_of_view(relation)))) %}
 {% endmacro %}
 
 
@@ -80,7 +80,7 @@ as
     {% call statement('properties') %}
         alter view {{ view }} set tblproperties ({{ change_tables.property_list(properties) }})
     {% endcall %}
-    {% do change_tables._remember_view(view, change_tables.shown_of_view(change_tables.found_relation(view)), properties) %}
+    {% do change_tables._remember_view(view, change_tables.text_and_properties_of_view(change_tables.found_relation(view)), properties) %}
 {% endmacro %}
 
 
@@ -99,7 +99,7 @@ as
     at both ends of a text. Where the text is not shown, that says nothing.
 -#}
 {% macro _has_other_text(view, query) %}
-    {% set found = modules.re.search('(?s)View Text: (.*?)\nView Original Text: ', change_tables.shown_of_view(change_tables.found_relation(view))) %}
+    {% set found = modules.re.search('(?s)View Text: (.*?)\nView Original Text: ', change_tables.text_and_properties_of_view(change_tables.found_relation(view))) %}
     {% set query = change_tables.text_of_view(query) %}
     {% do return(false) if not found or found.group(1) == query %}
     {% set around = query.split(found.group(1), 1) %}

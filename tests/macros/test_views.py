@@ -221,7 +221,7 @@ def test_a_view_that_was_given_another_text_by_hand_is_made_again(shapes: Shapes
         )
 
 
-def test_views_of_iceberg_are_listed_with_their_properties_and_without_them_where_no_text_is_told(
+def test_views_of_iceberg_are_asked_for_their_text_and_properties_and_have_none_where_no_text_is_told(
     shapes: Shapes,
 ) -> None:
     properties = "TBLPROPERTIES (\n  'a' = 'b',\n  'change_tables.digest' = '0a')\n"
@@ -238,13 +238,18 @@ def test_views_of_iceberg_are_listed_with_their_properties_and_without_them_wher
     macro = shapes.project.macros("stg_feed__qlik", Lake({}, answers=answers))
     macro("known_in_run", "format")["name"] = "iceberg"
     rows = macro("spark__list_relations_without_caching", SparkRelation.create(schema="lake", identifier=""))
-    views = {name: SparkRelation.create(schema="lake", identifier=name, information=text) for _, name, _, text in rows}
-    assert [name for name, view in views.items() if "Type: VIEW" in view.information] == list(told)
+    assert {name for _, name, _, text in rows if "Type: VIEW" in text} == set(told)
+    views = {
+        name: SparkRelation.create(
+            schema="lake", identifier=name, type="view" if name in told else "table", information=text
+        )
+        for _, name, _, text in rows
+    }
     found = {name: macro("properties_of_view", view) for name, view in views.items()}
     known = {"change_tables.digest": "0a"}
     assert found == {"t": {}, "plain": known, "without": {}, "commented": known}
     for name in ("plain", "commented"):
-        assert "View Text: select 1 as id\nView Original Text: " in views[name].information
+        assert "View Text: select 1 as id\nView Original Text: " in macro("text_and_properties_of_view", views[name])
 
 
 def test_a_log_that_was_set_back_has_its_states_rebuilt_and_counts_as_another_one(shapes: Shapes) -> None:
