@@ -73,17 +73,17 @@ class Lake:
                       not, the run is stopped before it looks at one or writes, and begun again
         """
         before = self._checkpoints()
-        is_asked = False
+        asked = 0
         after_question: list[Callable[[], None]] = []
 
         def look(sql: str) -> str:
-            nonlocal is_asked
+            nonlocal asked
             while after_question and COUNTS not in sql:
                 after_question.pop()()
             if QUESTION in sql:
-                is_asked = True
+                asked += 1
                 after_question.extend([and_then] if and_then else [])
-            elif until_asked and not is_asked and re.search(f"{LOOK}|(?<!show )create (or replace )?table", sql):
+            elif until_asked and not asked and re.search(f"{LOOK}|(?<!show )create (or replace )?table", sql):
                 raise RuntimeError("nothing was asked")
             elif LOOK in sql:
                 self.looked.update(re.findall(rf"from {SCHEMA}_raw\.(\w+)", sql))
@@ -96,7 +96,7 @@ class Lake:
             if run.success:
                 break
         assert run.success, self._project.errors(run)
-        assert is_asked or not until_asked
+        assert asked == 1 or not until_asked
         self.said = {node.node.name.removeprefix("dedup_feed__"): node.message for node in run.result.results}
         return {name for name, found in self._checkpoints().items() if found != before[name]}
 
