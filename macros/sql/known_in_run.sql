@@ -25,7 +25,7 @@
 {% endmacro %}
 
 
-{#- The rows of a query about a raw table or a view that no run has made yet: asked once a run. -#}
+{#- The rows of a query about what the run has not written yet: asked once a run. -#}
 {% macro ask_once(sql) %}
     {% set answers = change_tables.known_in_run('answers') %}
     {% if sql not in answers %}
