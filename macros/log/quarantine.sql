@@ -133,7 +133,7 @@ group by _ct_quarantine_id
 {% macro ensure_quarantine(quarantine) %}
     {% if change_tables.found_relation(quarantine) is none %}
         {% call statement('quarantine') %}
-            {{ change_tables.create_state_table(quarantine, change_tables.no_rows(change_tables.quarantine_columns()), over=false, found_by=[change_tables.row_id_column()]) }}
+            {{ change_tables.create_state_table(quarantine, columns=change_tables.quarantine_columns(), over=false, found_by=[change_tables.row_id_column()]) }}
         {% endcall %}
     {% endif %}
 {% endmacro %}

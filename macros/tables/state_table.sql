@@ -103,6 +103,8 @@
 
 
 {#-
+    sql                     the query for its rows
+    columns                 name -> type, instead of a query: of a table that begins empty
     over                    also where the table is there
     partitioned_by          the columns by whose values rows are kept in separate files
     uses_deletion_vectors   whether an update deletes rows by vectors, instead of writing their files again (see
@@ -111,17 +113,20 @@
                             quarter to half of what it costs to write, and rows of a file have nothing else in common; and Delta's log would
                             keep values of rows that are erased
 -#}
-{% macro create_state_table(state, sql, over=true, partitioned_by=[], uses_deletion_vectors=false, found_by=[]) -%}
+{% macro create_state_table(state, sql=none, columns={}, over=true, partitioned_by=[], uses_deletion_vectors=false, found_by=[]) -%}
     {%- set file_format = change_tables.state_file_format() -%}
     create {{ 'or replace table' if over else 'table if not exists' }} {{ state }}
+    {{- ' (' ~ columns.items() | map('join', ' ') | join(', ') ~ ')' if columns }}
     using {{ file_format }}
     tblproperties ({{ change_tables.property_list(change_tables.state_table_properties(file_format, uses_deletion_vectors, found_by)) }})
     {%- if partitioned_by %}
     partitioned by ({{ change_tables.column_list(partitioned_by) }})
     {%- endif %}
     {{ change_tables.location_of_state() }}
+    {%- if not columns %}
     as
     {{ sql }}
+    {%- endif %}
 {%- endmacro %}
 
 

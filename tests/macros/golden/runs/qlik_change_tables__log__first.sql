@@ -101,21 +101,9 @@ select
 from summarized
 ;
 
-create table if not exists lake.dedup_feed__qlik__quarantine
+create table if not exists lake.dedup_feed__qlik__quarantine (_row_id string, _batch_id string, _raw_id string, _status string, _status_reason string, _raw_row string, _equal_rows bigint, _healed_at timestamp)
     using delta
     tblproperties ('delta.columnMapping.mode' = 'name', 'delta.enableDeletionVectors' = 'false', 'delta.enableTypeWidening' = 'true', 'delta.dataSkippingStatsColumns' = '_row_id')
-    
-    as
-    select
-    cast(null as string) as _row_id,
-    cast(null as string) as _batch_id,
-    cast(null as string) as _raw_id,
-    cast(null as string) as _status,
-    cast(null as string) as _status_reason,
-    cast(null as string) as _raw_row,
-    cast(null as bigint) as _equal_rows,
-    cast(null as timestamp) as _healed_at
-where false
 ;
 
 insert into lake.dedup_feed__qlik__state (_checkpoint)
