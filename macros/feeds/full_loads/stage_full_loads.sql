@@ -28,7 +28,7 @@ landed as (
 
     select
         *,
-        lower(hex({{ hashed }})) as _raw_id,
+        lower(hex({{ hashed }})) as _ct_raw_id,
         {{- change_tables.arrival_column(bound.arrival) }}
         {{ change_tables.readable_row(change_tables.landed_columns(spec, spec.relation)) }} as _ct_landed_row
     from {{ spec.relation }}
@@ -43,7 +43,7 @@ typed as (
         {{ change_tables.misfit(spec, spec.key, landed) }} as _ct_key_misfit,
         {{ change_tables.misfit(spec, spec.column_names | reject('in', spec.key) | list, landed) }} as _ct_column_misfit,
         {{ change_tables._columns_of_load(spec, part) | indent(8) }},
-        _raw_id,
+        _ct_raw_id as _raw_id,
         {%- if bound.arrival %}
         _ct_arrival,
         {%- endif %}
@@ -404,9 +404,12 @@ rejected_loads as (
 
     select collect_set({{ change_tables.full_loads_landed_sequence(spec) }}) as _ct_sequences
     from
-        {{ change_tables.quarantine_relation(this) }}
-        lateral view inline(array(from_json(_raw_row, {{ type }}, {{ change_tables.exact_times() }}))) as {{ change_tables.quoted(column.name) }}
-    where {{ change_tables.is_open('rejected') }} and {{ change_tables.code_of('_status_reason') }} = 'load_not_whole'
+        (
+            select _raw_row as _ct_raw_row
+            from {{ change_tables.quarantine_relation(this) }}
+            where {{ change_tables.is_open('rejected') }} and {{ change_tables.code_of('_status_reason') }} = 'load_not_whole'
+        ) as rejected_rows
+        lateral view inline(array(from_json(_ct_raw_row, {{ type }}, {{ change_tables.exact_times() }}))) as {{ change_tables.quoted(column.name) }}
 
 ),
 {%- endif %}
