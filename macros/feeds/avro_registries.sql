@@ -129,7 +129,7 @@ with_schemas as (
         on {{ change_tables.has_registry_prefix(value) }} and try_cast({{ change_tables.id_in_prefix(value) }} as bigint) = registered._ct_schema_id
     {%- if waiting %}
     left join (select distinct _raw_id from {{ waiting }} where {{ change_tables.is_open('waiting') }}) as waiting_rows
-        on landed._raw_id = waiting_rows._raw_id
+        on landed._ct_raw_id = waiting_rows._raw_id
     {%- endif %}
 
 ),

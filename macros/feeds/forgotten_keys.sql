@@ -109,10 +109,11 @@ staged as (
 {%- endmacro %}
 
 
-{#- The same of a staged row. What waits for its sequence is kept until it has one. -#}
+{#- The same of a staged row. What waits for its sequence is kept until it has one, and a truncate has no key, whatever it landed with. -#}
 {% macro is_of_forgotten_key(spec) -%}
-coalesce(_status in ('accepted', 'merged', 'rejected', 'waiting'), false)
+_status is not null
             and not (_status = 'waiting' and _change_seq is null)
+            and not _change_op <=> 'truncate'
             and {{ change_tables.is_up_to(spec, change_tables.sequence_that_counts()) }}
 {%- endmacro %}
 

@@ -10,6 +10,7 @@
     row, row_before          of texts, SQL for the maps that count, out of these
     is_null                  SQL for rows without a row; none where that cannot be seen
     has_before               SQL for whether there is a row before; none: there never is
+    is_broken_before         SQL for rows whose row before is a text that is no object; none: it is no text
     captured                 SQL for the names of the columns that the row has
 -#}
 {% macro mapped_images(spec, mapping) %}
@@ -97,12 +98,14 @@
     {% set is_object = ' and not (' ~ change_tables.is_no_json_object(rows.row.text, '_ct_map') ~ ')' if rows.row.text and rows.row.text != '_ct_text' else '' %}
     {% set row = 'if(size(_ct_map) > 0' ~ is_object ~ ', _ct_map, null)' %}
     {% set row_before = 'if(size(_ct_map_before) > 0, _ct_map_before, null)' if rows.row_before else none %}
+    {% set text_before = rows.row_before.text if rows.row_before and rows.row_before.text != '_ct_text' else none %}
     {% do images.update({
         'maps': {'_ct_map': rows.row.sql} if not row_before else {'_ct_map': rows.row.sql, '_ct_map_before': rows.row_before.sql},
         'row': "if(_ct_operation = 'delete', coalesce(" ~ row ~ ', ' ~ row_before ~ '), ' ~ row ~ ')' if row_before else row,
         'row_before': row_before,
         'is_null': '_ct_row is null',
         'has_before': '_ct_row_before is not null' if row_before else none,
+        'is_broken_before': 'trim(' ~ text_before ~ ") not in ('', 'null') and (" ~ change_tables.is_no_json_object(text_before, '_ct_map_before') ~ ')' if text_before else none,
     }) %}
     {% set hidden = change_tables._values_not_captured(mapping) %}
     {% for column in spec.columns + (change_tables.columns_before(spec) if row_before else []) %}

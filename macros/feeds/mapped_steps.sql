@@ -67,6 +67,10 @@ judged as (
             when _ct_lacks_row
                 then {{ change_tables.rejected('data_missing: the row is null or no object' ~ ("{if(_ct_operation = 'delete', ', and so is the row before', '')}" if images.has_before)) }}
             {%- endif %}
+            {%- if images.is_broken_before %}
+            when _ct_operation = 'update' and _ct_is_broken_before
+                then {{ change_tables.rejected('data_missing: the row before is no object') }}
+            {%- endif %}
             {%- if images.kind == 'texts' %}
             when _ct_names_fault is not null
                 then {{ change_tables.rejected('{_ct_names_fault}') }}
@@ -163,7 +167,7 @@ read_rows as (
         {{ change_tables.names_as_matched(spec, images.row, beside) }} as _ct_row,
         {{ change_tables.names_as_matched(spec, images.row_before, beside) if images.has_before else 'cast(null as map<string, string>)' }} as _ct_row_before,
         {%- endif %}
-        cast({{ mapping.transaction_id or 'null' }} as string) as _transaction_id
+        cast({{ mapping.transaction_id or 'null' }} as string) as _ct_transaction_id
     from {{ 'parsed' if message else 'landed' }}
     {%- if mapping.only %}
     where {{ change_tables.concerns_entry(mapping) }}
@@ -202,9 +206,9 @@ landed as (
         {{ change_tables._message_text(message) }} as _ct_text,
         {%- endif %}
         {%- if mapping.position %}
-        concat_ws(':', {{ change_tables.each(mapping.position, "coalesce(cast({name} as string), '')") | join(', ') }}) as _raw_id,
+        concat_ws(':', {{ change_tables.each(mapping.position, "coalesce(cast({name} as string), '')") | join(', ') }}) as _ct_raw_id,
         {%- else %}
-        lower(hex({{ change_tables.hash_of(change_tables.hashed_columns(spec, landed if mapping.row else change_tables.under_names_of_today(spec, landed))) }})) as _raw_id,
+        lower(hex({{ change_tables.hash_of(change_tables.hashed_columns(spec, landed if mapping.row else change_tables.under_names_of_today(spec, landed))) }})) as _ct_raw_id,
         {%- endif %}
         {{- change_tables.arrival_column(bound.arrival) }}
         {{ change_tables.readable_row(landed) }} as _ct_landed_row
@@ -259,13 +263,16 @@ unpacked as (
         {%- if images.written %}
         case
             {%- for column in images.written %}
-            when {{ column.landed }} is not null and {{ column.sql }} is null
+            when {{ "_ct_operation <> 'delete' and " if column.name not in spec.key }}{{ column.landed }} is not null and {{ column.sql }} is null
                 then concat({{ change_tables.text_literal('column ' ~ column.name ~ ": '") }}, {{ column.landed }}, {{ change_tables.text_literal("' is not " ~ column.written_as) }})
             {%- endfor %}
         end as _ct_written_misfit,
         {%- endif %}
         {%- if images.is_null %}
         {{ images.is_null }} as _ct_lacks_row,
+        {%- endif %}
+        {%- if images.is_broken_before %}
+        {{ images.is_broken_before }} as _ct_is_broken_before,
         {%- endif %}
         {%- if images.has_before %}
         {{ images.has_before }} as _ct_has_before,
@@ -286,11 +293,11 @@ unpacked as (
         _ct_landed_time,
         {{ change_tables.read_value('_ct_landed_time', change_tables.type_tree('string'), change_tables.type_tree('timestamp')) }} as _changed_at,
         {%- endif %}
-        _transaction_id,
+        _ct_transaction_id as _transaction_id,
         {%- for column in spec.columns_of_format %}
         {{ mapping.columns[column.name] }} as {{ column.name }},
         {%- endfor %}
-        _raw_id,
+        _ct_raw_id as _raw_id,
         {%- if bound.arrival %}
         _ct_arrival,
         {%- endif %}
@@ -301,11 +308,16 @@ unpacked as (
 {%- endmacro %}
 
 
-{#- The columns by which raw rows differ: all but the arrival, as `hash_of` takes them. It takes no variants: of these the JSON counts. -#}
+{#-
+    The columns by which raw rows differ, as `hash_of` takes them: all but an arrival that the entry has for nothing else, since a row can land
+    again later. It takes no variants: of these the JSON counts.
+-#}
 {% macro hashed_columns(spec, landed) %}
     {% do return(change_tables.as_landed(spec.column_names, {})) if not landed %}
+    {% set read = (spec.column_names + [spec.settings.items() | rejectattr(0, 'equalto', 'arrival') | list]) | string %}
+    {% set is_read = modules.re.search('(?i)(?<!\\w)' ~ modules.re.escape(spec.arrival) ~ '(?!\\w)', read) %}
     {% set columns = [] %}
-    {% for column in landed.values() if column.name != spec.arrival %}
+    {% for column in landed.values() if is_read or column.name | lower != spec.arrival | lower %}
         {% set is_variant = 'variant' in column.data_type %}
         {% do columns.append(
             {'name': column.name, 'data_type': 'string', 'value': 'to_json(' ~ (column.value or change_tables.quoted(column.name)) ~ ')'} if is_variant else column

@@ -45,8 +45,8 @@
 
 
 {#-
-    A row as it lands, with its names as columns are matched: of renamed columns those of today. Names that differ by case alone stay as they
-    are, and those of a column with two values: see `names_fault`.
+    A row as it lands, with its names as columns are matched: of renamed columns those of today. Names that collide stay as they are, and those
+    of a column with two values: see `names_fault`.
 
     templates   what rows have beside a value, by the name of the column: `{name}_isMissing`
 -#}
@@ -74,7 +74,7 @@
     {%- if not spec.renamed -%}
         {{ row }}
     {%- else -%}
-        {%- set names, fields, faults = [], [], [] -%}
+        {%- set names, fields, faults = [], [], ['size(array_distinct(map_keys(fields))) < size(fields)'] -%}
         {%- for name in spec.renamed -%}
             {%- do faults.append(change_tables._has_two_texts(spec, name, 'fields')) -%}
             {%- for template in ['{name}'] + templates -%}
@@ -158,13 +158,13 @@
                 then concat({{ change_tables.text_literal('value_does_not_fit: ' ~ change_tables.said_of_two_values(name, change_tables.landing_names(spec, name))) }}, array_join({{ change_tables._texts_of_column(spec, name, row) }}, ', '))
             {%- endfor %}
             {%- endfor %}
+            {%- for row in ['_ct_row', '_ct_row_before'] %}
+            when size(array_distinct({{ 'map_keys(' ~ row ~ ')' if exact else 'transform(map_keys(' ~ row ~ '), name -> lower(name))' }})) < size({{ row }})
+                then 'column_names_collide: names in the row{{ ' before' if row != '_ct_row' }} {{ 'are the same' if exact else 'differ by case alone' }}'
+            {%- endfor %}
             {%- if exact %}
             else {{ in_other_case }}
             {%- endif %}
-            {%- for row in ([] if exact else ['_ct_row', '_ct_row_before']) %}
-            when size(array_distinct(transform(map_keys({{ row }}), name -> lower(name)))) < size({{ row }})
-                then 'column_names_collide: names in the row{{ ' before' if row != '_ct_row' }} differ by case alone'
-            {%- endfor %}
         end
 {%- endmacro %}
 

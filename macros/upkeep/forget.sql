@@ -196,7 +196,7 @@ from (
     select
         {{ change_tables.quarantine_id(spec, bound) | indent(8) }} as {{ row_id }},
         _raw_id,
-        {{ change_tables.lasting_sequence(spec, change_tables.sequence_that_counts()) }} as _change_seq,
+        if(_status = 'ignored' and _change_id is null, null, {{ change_tables.lasting_sequence(spec, change_tables.sequence_that_counts()) }}) as _change_seq,
         coalesce(of_key.key_hash in ({{ among }}), false) or coalesce(of_key_before.key_hash in ({{ among }}), false) as is_asked,
         {{ change_tables.is_of_forgotten_key(spec) }} as is_forgotten
     from staged
@@ -280,7 +280,7 @@ when not matched then insert (key_hash, until_seq, salt, forgotten_at, forgotten
 
     columns      what is selected, as SQL; the row is `held`
     seq          the column with the sequence up to which it counts
-    moves        whether rows have a key before
+    moves        whether rows have a key before: those of a log, of which a truncate has no key
 -#}
 {% macro _rows_of_forgotten(held, table, columns, seq='_change_seq', moves=false) -%}
 select {{ columns }}
@@ -289,7 +289,7 @@ select {{ columns }}
         on {{ change_tables.hash_of_forgotten_key(held.salt, change_tables.key_text(held.spec, 'held')) }} = of_key.key_hash
     left join {{ held.forgotten }} as of_key_before
         on {{ change_tables.hash_of_forgotten_key(held.salt, change_tables.key_before_text(held.spec, 'held')) if moves else 'cast(null as string)' }} = of_key_before.key_hash
-    where held._checkpoint is null and {{ change_tables.is_up_to(held.spec, 'held.' ~ seq) }}
+    where held._checkpoint is null{{ " and held._change_op <> 'truncate'" if moves }} and {{ change_tables.is_up_to(held.spec, 'held.' ~ seq) }}
 {%- endmacro %}
 
 

@@ -191,6 +191,7 @@ _reloaded = Topic("shop.orders")
 _columned = Topic("columned")
 _composite = Topic("composite")
 _held = Topic("held")
+_of_files = Topic("files")
 _other = Topic("held", partition=1)
 _made_anew = Topic("t")
 
@@ -226,6 +227,11 @@ def _with_digits(message: Any, digits: str, instead: str = "…") -> str:
     """A message with a number as it is written, instead of a text."""
     text = message if isinstance(message, str) else json.dumps(message, ensure_ascii=False)
     return text.replace(f'"{instead}"', digits)
+
+
+def _with_another_column(*messages: Any) -> list[list[Any]]:
+    """Records of texts, with a value in the further column."""
+    return [[*record, "of the job that lands"] for record in _texts.records(*messages)]
 
 
 CASES = [
@@ -330,10 +336,33 @@ CASES = [
         shown="id, name, cast(amount as string)",
     ),
     Case(
-        Entry("masks", SPEC | {"arrival": "offset"}, COLUMNS),
-        TEXT_RECORD,
+        Entry("of_files", SPEC | {"arrival": "files", "hold_open_transactions": True}, COLUMNS),
+        RECORD,
         [
-            _texts.records(
+            _of_files.records(
+                body("I", 10, row(1, "whole"), transactionEventCounter="1", transactionLastEvent="true"),
+                body("I", 20, row(2, "open"), transactionId="00AC", transactionEventCounter="1"),
+            ),
+            _of_files.records(
+                body(
+                    "U",
+                    21,
+                    row(1, "the rest"),
+                    transactionId="00AC",
+                    transactionEventCounter="2",
+                    transactionLastEvent="true",
+                ),
+            ),
+        ],
+        {("accepted", None): 3},
+        [{(1, "whole")}, {(1, "the rest"), (2, "open")}],
+        landed_as="parquet",
+    ),
+    Case(
+        Entry("masks", SPEC | {"arrival": "offset"}, COLUMNS),
+        TEXT_RECORD | {"_raw_id": "string"},  # not read
+        [
+            _with_another_column(
                 body("I", 10, row(1, "a", "1.00")),
                 body("I", 11, row(2, "b", "2.00")),
                 # bit 1 is the name: its null is a null; the amount's null was not captured
@@ -342,7 +371,7 @@ CASES = [
                 body("U", 21, row(2, None, "3.00"), columnMask="0xFF01", changeMask="FC"),
                 body("I", 30, {"id": 3, "name": "c"}, columnMask="03"),
             ),
-            _texts.records(
+            _with_another_column(
                 body("U", 40, {"id": 3, "name": None}, columnMask="0000"),
                 body("U", 41, {"id": 3, "amount": "4.00"}, columnMask=""),
                 body("U", 42, {"id": 9, "name": "no base"}),

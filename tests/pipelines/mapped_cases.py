@@ -24,13 +24,13 @@ FLAT = {
     "operations": WORDS,
     "sequence": [{"sql": "audit_id", "kind": "number", "length": 12}],
     "changed_at": "audited_at",
-    "transaction_id": "session",
+    "transaction_id": "_transaction_id",
 }
 FLAT_LANDED = {
     "audit_id": "bigint",
     "action": "string",
     "audited_at": "timestamp",
-    "session": "int",
+    "_transaction_id": "int",  # as the models call theirs
     "id": "bigint",
     "name": "string",
     "amount": "string",
@@ -128,7 +128,7 @@ WRITTEN_AS = {
 WRITTEN_SPEC = {
     "format": "mapped",
     "key": ["id"],
-    "operation": "'I'",
+    "operation": "coalesce(get_json_object(doc, '$.op'), 'I')",
     "operations": WORDS,
     "sequence": ["n"],
     "row": "doc",
@@ -139,6 +139,16 @@ WRITTEN_ROWS: set[tuple[Any, ...]] = {
     (2, "1969-12-31", "1969-12-31 23:59:59.999", "-100.000", "123456789012345678901234567890.12", None),
     (6, None, None, "0.000", "-1.28", None),
     (8, None, None, None, f"-{'9' * 36}.99", None),
+}
+
+JSON_TEXTS = {
+    "format": "mapped",
+    "key": ["id"],
+    "operation": "action",
+    "operations": WORDS,
+    "sequence": ["n"],
+    "row": "new",
+    "row_before": "old",
 }
 
 CASES: Sequence[Case] = [
@@ -186,10 +196,15 @@ CASES: Sequence[Case] = [
         Entry("truncated", FLAT | {"arrival": "audit_id"}, COLUMNS, ALL),
         FLAT_LANDED,
         [
-            [flat(1, "I", 1, "gone", "1"), flat(2, "T", None, None, None), flat(3, "I", 2, "stays", "1")],
+            # nothing else of a truncate counts: it may land with a row
+            [
+                *(flat(1, "I", id_, "gone", "1") for id_ in (1, 3)),
+                flat(2, "T", 1, "gone", "1"),
+                flat(3, "I", 2, "stays", "1"),
+            ],
             [flat(4, "I", 1, "again", "1")],
         ],
-        {("accepted", None): 4},
+        {("accepted", None): 5},
         [{(2, "stays")}, {(1, "again"), (2, "stays")}],
     ),
     Case(
@@ -233,6 +248,24 @@ CASES: Sequence[Case] = [
             {(1, None, "12345678.90")},
         ],
         shown="id, name, cast(amount as string)",
+    ),
+    Case(
+        Entry("json_texts", JSON_TEXTS, {"id": "bigint", "name": "string"}, ALL),
+        {"n": "int", "action": "string", "new": "string", "old": "string"},
+        [
+            [
+                [1, "I", '{"id": 1, "name": "a"}', None],
+                [2, "I", '{"id": 2, "name": "b"}', "null"],
+                [3, "U", '{"id": 3, "name": "moved"}', '{"id": 1, "name": "a"}'],
+                # it would have moved a row, too, if the one before had not been cut
+                [4, "U", '{"id": 4, "name": "moved"}', '{"id": 2, "name": "b'],
+                [5, "U", '{"id": 2, "name": "updated"}', ""],
+                [6, "D", None, '{"id": 3, "name": "mo'],
+            ],
+            [[7, "D", None, '{"id": 2, "name": "updated"}']],
+        ],
+        {("accepted", None): 5, ("rejected", "data_missing"): 2},
+        [{(2, "updated"), (3, "moved")}, {(3, "moved")}],
     ),
     Case(
         Entry("structs", STRUCTS, COLUMNS, ALL),
@@ -289,10 +322,11 @@ CASES: Sequence[Case] = [
                 [8, json.dumps({"id": 8, "large": "tMSzV6V5O4X2dd3AAAAAAQ=="})],  # the lowest of 38 digits
                 [9, json.dumps({"id": 9, "large": "tMSzV6V5O4X2dd3AAAAAAA=="})],
             ],
-            [],
+            # of a delete only the key counts
+            [[10, json.dumps({"op": "D", "id": 2, "day": "yesterday", "price": ""})]],
         ],
-        {("accepted", None): 4, ("rejected", "value_does_not_fit"): 4, ("rejected", "data_missing"): 1},
-        [WRITTEN_ROWS] * 2,
+        {("accepted", None): 5, ("rejected", "value_does_not_fit"): 4, ("rejected", "data_missing"): 1},
+        [WRITTEN_ROWS, {row for row in WRITTEN_ROWS if row[0] != 2}],
         shown="id, cast(day as string), cast(at as string), cast(price as string), cast(large as string), hex(bytes)",
     ),
 ]

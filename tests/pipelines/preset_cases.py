@@ -595,8 +595,8 @@ CASES: Sequence[Case] = [
     ),
     # the last load of the first batch is not whole, and the second one has a load that belongs before it
     Case(
-        Entry("loads_late", LOADS, {"id": "bigint", "name": "string"}, ALL),
-        {"load_day": "date", "id": "bigint", "name": "string"},
+        Entry("loads_late", LOADS | {"load_column": "_raw_id"}, {"id": "bigint", "name": "string"}, ALL),
+        {"_raw_id": "date", "id": "bigint", "name": "string"},
         [
             [*([day, id_, "a"] for day in (DAY[1], DAY[3]) for id_ in range(1, 5)), [DAY[5], 1, "a"]],
             [[day, id_, "b" if id_ == 1 else "a"] for day in (DAY[4], DAY[6]) for id_ in range(1, 4)],
@@ -604,6 +604,19 @@ CASES: Sequence[Case] = [
         # a delete is no raw row
         {("accepted", None): 4 + 1 + 1, ("ignored", "row_unchanged"): 4 + 2 + 3, ("rejected", "load_not_whole"): 1},
         [{(id_, "a") for id_ in range(1, 5)}, {(1, "b"), (2, "a"), (3, "a")}],
+        landed_as="delta",
+    ),
+    # the same row in two loads is two raw rows, also where the load is what says how rows arrive
+    Case(
+        Entry("loads_by_column", LOADS | {"arrival": "load_day"}, {"id": "bigint", "name": "string"}, ALL),
+        {"load_day": "date", "id": "bigint", "name": "string"},
+        [
+            [*([DAY[1], id_, "a"] for id_ in (1, 2, 3)), [DAY[2], 1, "a"]],
+            [[DAY[3], 1, "a"], [DAY[3], 2, "a"]],
+        ],
+        # a delete is no raw row
+        {("accepted", None): 3 + 1, ("ignored", "row_unchanged"): 2, ("rejected", "load_not_whole"): 1},
+        [{(1, "a"), (2, "a"), (3, "a")}, {(1, "a"), (2, "a")}],
         landed_as="delta",
     ),
     Case(

@@ -151,3 +151,32 @@ def test_a_log_of_full_loads_goes_on_after_a_load_is_named_and_purge_and_forget(
     loads.land(8, (1, "Ann", None), (5, "Evelyn", None))
     rest = [change for change in [*before, *of_sixth, *of_seventh] if change[1] != 5]
     assert loads.build() == [*rest, (8, 5, "insert", "Evelyn", None)]
+
+    # as does one of which the last loads have had nothing new: what raw has of it is forgotten, too
+    unchanged = [(1, "Ann", None), (5, "Evelyn", None)]
+    loads.land(9, *unchanged)
+    loads.build()
+    code, _, complained = project.command("forget", "loads", "--key", '{"id": 1}')
+    assert code == 0, complained
+    loads.land(10, *unchanged)
+    rest = [change for change in [*rest, (8, 5, "insert", "Evelyn", None)] if change[1] != 1]
+    assert loads.build() == [*rest, (10, 1, "insert", "Ann", None)]
+    project.dbt("run", "--select", "stg_feed__loads")
+    staged = raw.query(f"select day(to_date(_change_seq)), name from {SCHEMA}.stg_feed__loads where id = 1")
+    assert staged == [(10, "Ann")]
+
+    # what changed in nothing but a column that the source drops later stays a change when all loads are compared again
+    loads.land(11, (1, "Ann", "n11"), (5, "Evelyn", None))
+    kept = loads.build()
+    assert kept == [*rest, (10, 1, "insert", "Ann", None), (11, 1, "update", "Ann", "n11")]
+    loads.land(12, *unchanged)
+    loads.entry = replace(loads.entry, column_meta={"note": {"retired": True}})
+    assert loads.build("--vars", "{change_tables_rescan: true}") == kept
+
+
+@pytest.mark.usefixtures("results")
+def test_a_truncate_is_no_change_of_a_forgotten_key(project: Consumer, raw: Raw) -> None:
+    code, _, complained = project.command("forget", "truncated", "--key", '{"id": 1}')
+    assert code == 0, complained
+    project.dbt("run", "--select", "dedup_feed__truncated", "current_feed__truncated", "--full-refresh")
+    assert raw.query(f"select id, name from {SCHEMA}.current_feed__truncated") == [(2, "stays")]

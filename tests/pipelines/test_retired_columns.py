@@ -306,6 +306,9 @@ TOPIC_BATCHES = [
         ),
         TOPIC_OF_RENAMED.record(enveloped(body("U", 26, {"id": 1, "memo": 4, "note": 5}))),
         TOPIC_OF_RENAMED.record(enveloped(body("U", 27, {"id": 1, "memo": 6, "note": 6, "name": "b"}))),
+        TOPIC_OF_RENAMED.record(
+            json.dumps(enveloped(body("U", 28, {"id": 1, "name": "x"}))).replace('"x"', '"x", "name": "y"')
+        ),
     ],
     [TOPIC_OF_RENAMED.record(enveloped(body("U", 40, {"id": 1, "note": None, "name": "c"}, columnMask="06")))],
 ]
@@ -684,3 +687,9 @@ def test_what_identifies_a_change_and_which_columns_it_has_stays_and_nothing_is_
 def test_a_row_with_two_values_of_a_column_is_rejected(raw: Raw, name: str) -> None:
     told = f"select reason_detail from {SCHEMA}.rejected where reason_code = 'value_does_not_fit'"
     assert raw.query(f"{told} and table_name = '{name}'") == [(TWO_VALUES[name],)]
+
+
+@pytest.mark.usefixtures("results")
+def test_a_row_with_one_name_twice_is_rejected(raw: Raw) -> None:
+    told = f"select table_name, reason_detail from {SCHEMA}.rejected where reason_code = 'column_names_collide'"
+    assert raw.query(told) == [("topic", "names in the row are the same")]

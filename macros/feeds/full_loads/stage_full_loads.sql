@@ -28,7 +28,7 @@ landed as (
 
     select
         *,
-        lower(hex({{ hashed }})) as _raw_id,
+        lower(hex({{ hashed }})) as _ct_raw_id,
         {{- change_tables.arrival_column(bound.arrival) }}
         {{ change_tables.readable_row(change_tables.landed_columns(spec, spec.relation)) }} as _ct_landed_row
     from {{ spec.relation }}
@@ -43,7 +43,7 @@ typed as (
         {{ change_tables.misfit(spec, spec.key, landed) }} as _ct_key_misfit,
         {{ change_tables.misfit(spec, spec.column_names | reject('in', spec.key) | list, landed) }} as _ct_column_misfit,
         {{ change_tables._columns_of_load(spec, part) | indent(8) }},
-        _raw_id,
+        _ct_raw_id as _raw_id,
         {%- if bound.arrival %}
         _ct_arrival,
         {%- endif %}
@@ -66,6 +66,9 @@ numbered as (
         _ct_of_load,
         {{ has_key }} as _ct_has_key,
         case when _ct_column_misfit is null then {{ change_tables.hash_of(spec.columns | rejectattr('name', 'in', spec.retired) | list) }} end as _ct_content,
+        {%- for column in spec.columns if column.name in spec.retired %}
+        case when {{ change_tables.quoted(column.name) }} is not null then {{ change_tables.hash_of([column]) }} end as _ct_retired_{{ spec.retired.index(column.name) }},
+        {%- endfor %}
         case when _ct_of_load['is_whole'] and {{ has_key }}{{ ' and not coalesce(_ct_sequence <= until_seq, false)' if forgets }} then _ct_of_load['number'] end as _ct_number
     from typed
     left join loads
@@ -90,7 +93,12 @@ compared as (
         coalesce(
             min(_ct_content) over before_it = max(_ct_content) over beside_it and max(_ct_content) over before_it = min(_ct_content) over beside_it,
             false
-        ) as _ct_is_same
+        )
+        {%- for name in spec.retired %}
+        {%- set value = '_ct_retired_' ~ loop.index0 %}
+        -- a load that has lost the column changes nothing of it
+        and (count({{ value }}) over beside_it = 0 or coalesce(min({{ value }}) over before_it = max({{ value }}) over beside_it and max({{ value }}) over before_it = min({{ value }}) over beside_it, false))
+        {%- endfor %} as _ct_is_same
     from numbered
     window
         before_it as ({{ at_key }} range between 1 preceding and 1 preceding),
@@ -404,9 +412,12 @@ rejected_loads as (
 
     select collect_set({{ change_tables.full_loads_landed_sequence(spec) }}) as _ct_sequences
     from
-        {{ change_tables.quarantine_relation(this) }}
-        lateral view inline(array(from_json(_raw_row, {{ type }}, {{ change_tables.exact_times() }}))) as {{ change_tables.quoted(column.name) }}
-    where {{ change_tables.is_open('rejected') }} and {{ change_tables.code_of('_status_reason') }} = 'load_not_whole'
+        (
+            select _raw_row as _ct_raw_row
+            from {{ change_tables.quarantine_relation(this) }}
+            where {{ change_tables.is_open('rejected') }} and {{ change_tables.code_of('_status_reason') }} = 'load_not_whole'
+        ) as rejected_rows
+        lateral view inline(array(from_json(_ct_raw_row, {{ type }}, {{ change_tables.exact_times() }}))) as {{ change_tables.quoted(column.name) }}
 
 ),
 {%- endif %}

@@ -26,9 +26,11 @@
 landed as (
 
     select
-        *,
+        topic,
+        value,
         concat_ws(':', topic, `partition`, `offset`) as _raw_id,
         cast(`offset` as string) as _ct_offset,
+        {{- change_tables.arrival_column(bound.arrival) }}
         {%- if spec.serialization != 'avro' %}
         {{ change_tables._json_of_value(spec.serialization) }} as _ct_text,
         {%- endif %}
@@ -135,7 +137,6 @@ messages as (
 
     select /*+ broadcast(schemas) */
         read.*,
-        {{- change_tables.arrival_column(bound.arrival) }}
         case
             when _ct_headers['table'] is null or _ct_headers['schema'] is not null
                 then coalesce(_ct_headers['schema'], _ct_lineage['schema'], schemas._ct_schema_name)

@@ -1,7 +1,8 @@
 with landed as (
 
     select
-        *,
+        topic,
+        value,
         concat_ws(':', topic, `partition`, `offset`) as _raw_id,
         cast(`offset` as string) as _ct_offset,
         cast(value as string) as _ct_text,
