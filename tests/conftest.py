@@ -28,6 +28,11 @@ SHARED = little_data(8) | {
     JAVA_OPTIONS: f"{little_data(8)[JAVA_OPTIONS]} -XX:SweeperThreshold=10",
     "spark.hadoop.fs.file.impl": FILE_SYSTEM,
     "spark.sql.catalogImplementation": "in-memory",  # looks into Hive's metastore were a sixth of a profile
+    # no compression or checksums of a few rows, and no log file for each statement, which nothing reads
+    "spark.broadcast.compress": "false",
+    "spark.shuffle.compress": "false",
+    "spark.shuffle.checksum.enabled": "false",
+    "spark.hadoop.hive.server2.logging.operation.enabled": "false",
     # a statement that a test lets hang keeps a core and a thread
     "spark.master": "local[12]",
     "spark.hadoop.hive.server2.async.exec.threads": "20",

@@ -9,9 +9,10 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
+from change_tables.server.local_server import short_lived
 from change_tables.udfs.registration import register_catalog
 
-SETTINGS: dict[str, Any] = {
+SETTINGS: dict[str, Any] = short_lived(1) | {
     "spark.driver.bindAddress": "127.0.0.1",
     "spark.driver.host": "127.0.0.1",
     "spark.ui.enabled": "false",

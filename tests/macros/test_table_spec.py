@@ -708,12 +708,12 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Project]:
     reset_adapters()
 
 
-def _said(project: Project, session: Mapping[str, str]) -> str:
-    """What the check at the start of a run says, in a session with these settings."""
+def _said(project: Project, session: Mapping[str, str], **variables: Any) -> str:
+    """What the check at the start of a run says, in a session with these settings, and with these variables."""
     settings = [{"key": name, "value": value} for name, value in session.items()]
     lake = Lake({}, answers={"^set$": settings, r"^select current_timezone\(\)$": [{"zone": "Etc/UTC"}]})
     with pytest.raises(CompilationError) as refused:
-        project.macros("stg_feed__right", lake)("check_table_specs")
+        project.macros("stg_feed__right", lake, variables=variables)("check_table_specs")
     return str(refused.value)
 
 
@@ -757,6 +757,20 @@ def test_a_session_whose_settings_are_right_however_they_are_spelt_is_not_refuse
     project: Project, session: Mapping[str, str]
 ) -> None:
     assert "the sessions that dbt opens" not in _said(project, session)
+
+
+@pytest.mark.parametrize(
+    ("variable", "value", "message"),
+    [
+        ("change_tables_runs", "a-b", "a name, or false for no table of runs, got 'a-b'"),
+        ("change_tables_runs_schema", 7, "a name, got 7"),
+    ],
+)
+def test_a_name_that_the_table_of_runs_cannot_have_is_refused(
+    project: Project, said: str, variable: str, value: Any, message: str
+) -> None:
+    assert "the variable `change_tables_runs" not in said
+    assert f"the variable `{variable}` must be {message}" in _said(project, {}, **{variable: value})
 
 
 def test_package_server_and_commands_have_one_version(project: Project) -> None:

@@ -65,9 +65,9 @@ def build_batches(
     growing = [
         case.entry.name for case in cases if {case.entry.raw_table, case.entry.change_table.get("tracking")} & grown
     ]
-    logs_of_grown, logs_refreshed = (
-        [f"dedup_{project.source}__{name}+" for name in names] for names in (growing, refreshed or growing[:1])
-    )
+    again = [case for case in cases if case.entry.name in (refreshed or growing[:1])]
+    logs_of_grown = [f"dedup_{project.source}__{name}+" for name in growing]
+    logs_refreshed = [f"dedup_{project.source}__{case.entry.name}+" for case in again]
     has_trails = any(case.entry.change_table.get("format") == "goldengate_trail" for case in cases)
     lists = ("rejected", "reported")  # views of all logs, which are read at the end alone
     not_read = ("--exclude", *lists, *(() if has_trails else (SEED_OF_TRAILS,)))
@@ -80,12 +80,12 @@ def build_batches(
         selected = ("--select", *logs_of_grown) if number else not_read
         project.dbt("build", "--exclude-resource-type", "test", *selected)
         shutil.copytree(project.folder / "target/compiled/consumer/models", project.folder / f"rendered/{number}")
-        _read(project, raw, cases, found)
+        _read(raw, project.schema, [case for case in cases if not number or case.entry.name in growing], found)
     project.dbt("test")
-    kept = kept_rows(raw, project.schema, cases)
+    kept = kept_rows(raw, project.schema, again)
     project.dbt("run", "--full-refresh", "--select", *logs_refreshed, "--exclude", *lists)
-    _read(project, raw, cases, found)
-    assert kept == kept_rows(raw, project.schema, cases)
+    _read(raw, project.schema, again, found)
+    assert kept == kept_rows(raw, project.schema, again)
     return found
 
 
@@ -102,9 +102,11 @@ def kept_rows(raw: Raw, schema: str, cases: Sequence[Case]) -> set[tuple[Any, ..
     return set(rows)
 
 
-def _read(project: Consumer, raw: Raw, cases: Sequence[Case], found: Results) -> None:
-    for case in cases:
-        found[case.entry.name].append(current_rows(raw, project.schema, case.entry.name, case.shown))
+def _read(raw: Raw, schema: str, built: Sequence[Case], found: Results) -> None:
+    """Read the current rows of those cases that were built; those of the others are as they were."""
+    rows = {case.entry.name: current_rows(raw, schema, case.entry.name, case.shown) for case in built}
+    for name, states in found.items():
+        states.append(rows[name] if name in rows else states[-1])
 
 
 def current_rows(raw: Raw, schema: str, entry: str, shown: str) -> set[tuple[Any, ...]]:

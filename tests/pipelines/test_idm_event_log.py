@@ -23,6 +23,8 @@ from .landing import Raw
 pytestmark = pytest.mark.slow
 
 SCHEMA = "event_log_pages"
+REFRESHED = ["reading", "usr", "late_fields"]
+"""The first one reads again when it is rebuilt, the others end in the same rows."""
 
 
 @pytest.fixture(scope="module")
@@ -42,7 +44,7 @@ def results(project: Consumer, raw: Raw) -> Results:
                 raw.insert(f"{SCHEMA}_raw.{name}", rows[number])
 
     models = {"unclaimed": "{{ change_tables.unclaimed_rows('feed', ['usr', 'grp']) }}"}
-    return build_batches(project, raw, CASES, list(REPLICAS), models, land_replicas, ["usr", "reading", "late_fields"])
+    return build_batches(project, raw, CASES, list(REPLICAS), models, land_replicas, REFRESHED)
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.entry.name)
@@ -51,7 +53,7 @@ def test_the_current_rows_are_what_the_page_says(results: Results, case: Case) -
 
 
 @pytest.mark.parametrize(
-    "case", [case for case in CASES if case.entry.name != "reading"], ids=lambda case: case.entry.name
+    "case", [case for case in CASES if case.entry.name in REFRESHED[1:]], ids=lambda case: case.entry.name
 )
 def test_a_full_refresh_ends_in_the_same_rows(results: Results, case: Case) -> None:
     assert results[case.entry.name][2] == case.current[-1]

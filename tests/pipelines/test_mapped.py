@@ -116,6 +116,7 @@ class Loads:
         return self.raw.query(f"select {shown} from {SCHEMA}.dedup_feed__loads order by _change_seq, id")
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("results")
 def test_a_log_of_full_loads_goes_on_after_a_load_is_named_and_purge_and_forget(project: Consumer, raw: Raw) -> None:
     loads = Loads(project, raw)

@@ -6,7 +6,7 @@ import csv
 import json
 import re
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from decimal import Decimal
 
 import pytest
@@ -139,20 +139,22 @@ def results(project: Consumer, raw: Raw) -> Results:
         selected = [f"{first}_feed__{name}+" for name in with_rows]
         project.dbt("run", "--select", *selected, *(RELOAD if number else ["--exclude", *LISTS]))
         shutil.copytree(project.folder / "target/compiled/consumer/models", project.folder / f"rendered/{number}")
-        _read(raw, found)
+        _read(raw, found, with_rows)
     refused = project.dbt("build", "--full-refresh", "--select", "dedup_feed__loaded", *RELOAD, must_succeed=False)
     assert "a full refresh would lose 2 changes that the log holds" in project.errors(refused)
     allowed = json.dumps({"loaded_at": seq(30), "change_tables_allow_loss": True})
-    logs = [f"dedup_feed__{name}+" for name in ("defaults", "truncated", "sparse", "loaded")]
+    refreshed = ["defaults", "truncated", "sparse", "loaded"]
+    logs = [f"dedup_feed__{name}+" for name in refreshed]
     project.dbt("run", "--full-refresh", "--select", *logs, "--exclude", *LISTS, "--vars", allowed)
-    _read(raw, found)
+    _read(raw, found, refreshed)
     return found
 
 
-def _read(raw: Raw, found: Results) -> None:
+def _read(raw: Raw, found: Results, built: Sequence[str]) -> None:
+    """Read the current rows of those tables that were built; those of the others are as they were."""
     shown = {case.entry.name: case.shown for case in CASES} | {"loaded": "id, name"}
     for name, states in found.items():
-        states.append(current_rows(raw, SCHEMA, name, shown[name]))
+        states.append(current_rows(raw, SCHEMA, name, shown[name]) if name in built else states[-1])
 
 
 @pytest.mark.parametrize("case", [case for case in CASES if case.current], ids=lambda case: case.entry.name)

@@ -127,7 +127,6 @@ def lake(consumer: Callable[[str], Consumer], raw: Raw) -> Lake:
         lake.land(name, 1, 1)
     lake.land("t1", 2, 1, "no operation")
     lake.land("t9", 2, 0)
-    project.dbt("seed", "--select", "goldengate_io_types")
     project.dbt("run", "--select", "stg_feed__* dedup_feed__*")
     return lake
 

@@ -7,8 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-import pytest
-
 from .consumer import Consumer, Entry
 from .landing import Raw
 
@@ -39,22 +37,24 @@ def test_a_run_shows_all_mistakes_at_once_and_those_of_the_session_with_them(
     assert result.result is None, "dbt ran nodes, though the hook at the start of the run should have stopped it"
 
 
-@pytest.mark.parametrize("first", ["9", "10"])
 def test_an_arrival_of_numbers_as_text_is_refused_whichever_landed_first(
-    consumer: Callable[[str], Consumer], raw: Raw, first: str
+    consumer: Callable[[str], Consumer], raw: Raw
 ) -> None:
-    schema = f"numbers_as_text_{first}"
-    project = consumer(schema)
-    spec = {"format": "qlik_change_tables", "key": ["id"], "headers": ["change_seq", "change_oper"]}
-    project.write([Entry("orders", spec | {"arrival": "batch"}, {"id": "bigint"}, models=("stg", "dedup"))])
+    project = consumer("numbers_as_text")
+    spec = {"format": "qlik_change_tables", "key": ["id"], "headers": ["change_seq", "change_oper"], "arrival": "batch"}
+    batches = {"shorter_first": ["9", "10"], "longer_first": ["10", "9"]}
+    project.write([Entry(name, spec, {"id": "bigint"}, models=("stg", "dedup")) for name in batches])
     landed = dict.fromkeys(("header__change_seq", "header__change_oper", "id", "batch"), "string")
-    raw.create(f"{schema}_raw.orders", landed)
-    select = ("--select", "dedup_feed__orders")
-    raw.insert(f"{schema}_raw.orders", [["1" * 35, "I", "1", first]])
-    project.dbt("seed")
+    select = ("--select", "dedup_feed__*")
+    for name, (first, _) in batches.items():
+        raw.create(f"numbers_as_text_raw.{name}", landed)
+        raw.insert(f"numbers_as_text_raw.{name}", [["1" * 35, "I", "1", first]])
     project.dbt("run", *select)
-    raw.insert(f"{schema}_raw.orders", [["2" * 35, "I", "2", "9" if first == "10" else "10"]])
+    for name, (_, second) in batches.items():
+        raw.insert(f"numbers_as_text_raw.{name}", [["2" * 35, "I", "2", second]])
     for options in ((), ("--full-refresh",)):
         said = project.errors(project.dbt("run", *select, *options, must_succeed=False))
-        assert "change_tables: source 'feed.orders': `arrival` must sort as rows land; 'batch' is text and has" in said
-        assert "numbers of different lengths, " in said
+        for name in batches:
+            refused = f"source 'feed.{name}': `arrival` must sort as rows land; 'batch' is text and has"
+            assert f"change_tables: {refused}" in said
+        assert said.count("numbers of different lengths, ") == len(batches)
