@@ -49,15 +49,6 @@ landed as (
 -- by explode, so that Spark reads each message once, however many of its columns are used
 parsed as (
 
-    select *
-    from
-        {{ 'decoded' if spec.serialization == 'avro' else 'landed' }}
-        lateral view explode(array(from_json(_ct_text, '{{ change_tables._kafka_message_type() }}', {{ change_tables.json_reading_options() }}))) as _ct_message
-
-),
-
-bodies as (
-
     select
         *,
         case
@@ -67,7 +58,9 @@ bodies as (
                 _ct_message['schemaId'] as `schemaId`, _ct_message['lineage'] as lineage
             )
         end as _ct_body
-    from parsed
+    from
+        {{ 'decoded' if spec.serialization == 'avro' else 'landed' }}
+        lateral view explode(array(from_json(_ct_text, '{{ change_tables._kafka_message_type() }}', {{ change_tables.json_reading_options() }}))) as _ct_message
 
 ),
 
@@ -127,7 +120,7 @@ read as (
             _ct_body['headers']['externalSchemaId']
         ) as _ct_schema_id,
         _ct_body['lineage'] as _ct_lineage
-    from bodies
+    from parsed
 
 ),
 
