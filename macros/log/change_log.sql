@@ -153,17 +153,20 @@
 {% endmacro %}
 
 
-{#- Writes the raw rows of a run to a table of its own. Returns that, and what was found in it. -#}
+{#-
+    Writes the raw rows of a run to a table of its own. Returns that, and what was found in it. A run that reads on stages its rows without the
+    log. Where the log has some of their transactions from an earlier place, it stages them again, and asks the log.
+-#}
 {% macro _write_batch(spec, state, run, sql) %}
     {% set batch = change_tables.batch_relation(this, change_tables.batch_id()) %}
     {% call statement('batch') %}
         {{ change_tables.create_batch_table(batch, sql) }}
     {% endcall %}
     {% set found = change_tables.summarize_batch(spec, run, batch) %}
-    {% do return((batch, found)) if run.kind != 'since' or not found.may_repeat %}
+    {% do return((batch, found)) if run.kind != 'since' or not found.may_repeat or not change_tables.repeats_transactions(spec, state, batch) %}
     {% set judged = change_tables.batch_relation(this, change_tables.batch_id() ~ 'r') %}
-    {% call statement('repeated') %}
-        {{ change_tables.create_batch_table(judged, change_tables.ignore_repeated(spec, state, batch)) }}
+    {% call statement('judged') %}
+        {{ change_tables.create_batch_table(judged, change_tables.query_of_run(spec, dict(run, shared=none, asks_log=true))) }}
     {% endcall %}
     {% do adapter.drop_relation(batch) %}
     {% do return((judged, change_tables.summarize_batch(spec, run, judged))) %}

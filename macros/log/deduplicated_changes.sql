@@ -27,6 +27,12 @@
     {%- if run.kind == 'nothing new' -%}
         {%- do return('-- nothing has landed\n' ~ change_tables.no_rows(change_tables.columns_of_table(spec, change_tables.log_columns(spec)))) -%}
     {%- endif -%}
+{{ change_tables.query_of_run(spec, run) }}
+{%- endmacro %}
+
+
+{#- The query for what a run of a log writes, or looks at before it does. -#}
+{% macro query_of_run(spec, run) -%}
     {%- set with_log = run.kind == 'everything' -%}
     {#- a row can be a change and block the watermark -#}
     {%- set is_doubled = run.kind == 'first' and run.arrival and change_tables.part_of_format(spec, 'blocks_watermark') -%}

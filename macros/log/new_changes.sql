@@ -11,7 +11,7 @@
     truncate_seq             the last truncate
     moves                    whether a key moved
     commits                  where the format has `commits`: the highest of the changes, by group
-    may_repeat               whether one of them is not above those of the log (see `ignore_repeated`)
+    may_repeat               whether one of them is not above those of the log (see `repeats_transactions`)
     retracted_keys           the keys that states must replay since something that they were told is retracted, by their hashes; none where
                              they are too many to be named, or all
     quarantined_rows         how many rejected and waiting rows were met
@@ -226,43 +226,19 @@ where _ct_is_change
 
 
 {#-
-    The batch of a run that reads on, where transactions that the log has from an earlier place are ignored. Asked only where a
-    commit is not above all that the log has in its group. In a run that reads everything, staging asks the log.
+    Whether a batch has a transaction that the log has from an earlier place. Asked only where a commit is not above all that the log has in its
+    group.
 -#}
-{% macro ignore_repeated(spec, log, new_changes) %}
-    {%- set commits = change_tables.part_of_format(spec, 'commits') -%}
-    {%- set transaction = ([commits.group ~ ' as _ct_group'] + change_tables.each(commits.name, '{name} as _ct_name_{number}')) | join(', ') -%}
-    {%- set names = change_tables.each(commits.name, '_ct_name_{number}') -%}
-    {%- set is_repeated = '_ct_is_change and repeated._ct_group is not null' %}
-    with transactions as (
-
-        select {{ transaction }}, min(_change_seq) as _ct_first_seq
-        from {{ new_changes }}
-        where _ct_is_change and {{ commits.number }} is not null
-        group by all
-
-    ),
-
-    repeated as (
-
-        select distinct transactions.*
-        from transactions
-        inner join (select {{ transaction }}, _change_seq from {{ log }} where _checkpoint is null) as logged
-            on transactions._ct_group = logged._ct_group
-            and {{ change_tables.each(names, 'transactions.{name} = logged.{name}') | join('\n            and ') }}
-            and logged._change_seq < transactions._ct_first_seq
-
-    )
-
-    select
-        batch.* except (_ct_is_change, _status, _status_reason),
-        _ct_is_change and repeated._ct_group is null as _ct_is_change,
-        if({{ is_repeated }}, 'ignored', _status) as _status,
-        if({{ is_repeated }}, {{ commits.reason }}, _status_reason) as _status_reason
-    from {{ new_changes }} as batch
-    left join repeated
-        on {{ commits.group }} = repeated._ct_group
-        and {{ change_tables.each(commits.name, 'batch.{name} = repeated._ct_name_{number}') | join('\n        and ') }}
+{% macro repeats_transactions(spec, log, batch) %}
+    {% set commits = change_tables.part_of_format(spec, 'commits') %}
+    {% set transaction = ([commits.group ~ ' as _ct_group'] + change_tables.each(commits.name, '{name} as _ct_name_{number}')) | join(', ') %}
+    {% set same = ['_ct_group'] + change_tables.each(commits.name, '_ct_name_{number}') %}
+    {% do return(run_query(
+        'select 1 from (select ' ~ transaction ~ ', min(_change_seq) as _ct_first_seq from ' ~ batch ~ ' where _ct_is_change and '
+        ~ commits.number ~ ' is not null group by all) as transactions inner join (select ' ~ transaction ~ ', _change_seq from ' ~ log
+        ~ ' where _checkpoint is null) as logged on ' ~ change_tables.each(same, 'transactions.{name} = logged.{name}') | join(' and ')
+        ~ ' and logged._change_seq < transactions._ct_first_seq limit 1'
+    ).rows | length > 0) %}
 {% endmacro %}
 
 

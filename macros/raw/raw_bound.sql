@@ -14,6 +14,7 @@
     has_no_news       whether there is nothing to do: no row has landed that the run would read, and it reads no other table
     watermark_before  the watermark that the runs before have left, as places; none where they had another arrival
     log               the table of the log; none where there is none
+    asks_log          whether staging asks it for transactions: see `commits` of `format_of`, and `_write_batch`
     waiting           the table of quarantined rows, where some wait; else none
     read_at           the time of the run, as digits
     look              what `_look_at_raw` has found
@@ -70,6 +71,7 @@
         'has_no_news': not (has_landed or snapshot or others),
         'watermark_before': watermark_before,
         'log': change_tables.state_relation(this) if checkpoint is not none else none,
+        'asks_log': checkpoint is not none and not reads_on,
         'waiting': change_tables.quarantine_relation(this) if checkpoint and checkpoint.quarantined.waiting > 0 else none,
         'read_at': run_started_at.strftime('%Y%m%d%H%M%S%f'),
         'look': look,

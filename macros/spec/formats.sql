@@ -47,9 +47,8 @@
                                `group` are the columns of which each value has numbers of its own, `only` a condition on the rows
                                or none, `remedy` what to do about a hole. See `sequence_gaps`
     commits(spec)              of a feed that can send whole transactions again, at another place: SQL over the log for the `group` in
-                               which they are sent, the `number` of the commit as a text, the columns that are its `name`, and the
-                               `reason` why it is left out. None where it is applied. See `ignore_repeated`; in a
-                               run that reads everything, staging leaves out what `bound.log` has from an earlier place
+                               which they are sent, the `number` of the commit as a text, and the columns that are its `name`. None where
+                               it is applied. Where `bound.asks_log` is true, staging leaves out what `bound.log` has from an earlier place
     mapping(spec)              of formats that `mapped_parts` gives most of what they are: how their rows are read, see `mapped_steps`
     put_together(spec)         where one run can put the rows of a shared raw table together for all entries (see `shared_rows`): {steps, tables,
                                alike}. `steps(specs, bound)` are those of the staging up to `put_together`, which the staging takes from

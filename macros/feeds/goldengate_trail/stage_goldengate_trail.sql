@@ -25,7 +25,7 @@ judged as (
             when _ct_transaction = 'abandoned'
                 then {{ change_tables.ignored('transaction_abandoned: another transaction begins before the end of this one') }}
             when _ct_transaction = 'repeated'
-                then {{ change_tables.verdict('ignored', change_tables.repeated_transaction()) }}
+                then {{ change_tables.ignored('transaction_repeated: transaction {_transaction_id} with the CSN {_csn} stands in the trail before') }}
             when _ct_transaction = 'open'
                 then {{ change_tables.waiting('transaction_open: the end of the transaction has not landed') }}
             when _ct_fault is not null
@@ -154,15 +154,8 @@ where _ct_lowest < _ct_highest_before
         'group': 'left(_change_seq, length(_change_seq) - 31)',
         'number': "concat(lpad(cast(length(_csn) as string), 4, '0'), _csn)",
         'name': ['_csn', '_transaction_id'],
-        'reason': change_tables.repeated_transaction(),
     }) %}
 {% endmacro %}
-
-
-{#- Why the records of a transaction are left out that stands in its trail before. -#}
-{% macro repeated_transaction() -%}
-    concat('transaction_repeated: transaction ', _transaction_id, ' with the CSN ', _csn, ' stands in the trail before')
-{%- endmacro %}
 
 
 {#- The records that none of these entries stages: see unclaimed_rows. The last step is `unclaimed`. -#}

@@ -66,8 +66,7 @@ records as (
     {#- of a DDL record the names do not count: the changes that it makes can have the same -#}
     {%- set start = "struct(trail_rba, _ct_landed_csn, if(_ct_kind = 'ddl', null, _ct_landed_transaction_id) as _ct_landed_transaction_id)" -%}
     {%- set leaves_out = spec.settings.repeated_transactions == 'ignore' -%}
-    {#- a run that reads on asks the log only where it may have a transaction: see `ignore_repeated` -#}
-    {%- set asks_log = leaves_out and bound.get('log') and not bound.predicate -%}
+    {%- set asks_log = leaves_out and bound.asks_log -%}
     {%- set stands_before = '_ct_first_start < struct(_ct_start_seqno, _ct_start_rba) and _ct_first_start < _ct_last_writing' -%}
     {%- if asks_log -%}
         {%- set stands_before = '(' ~ stands_before ~ ' or _ct_first_logged < ' ~ change_tables.trail_position('_ct_start_seqno', '_ct_start_rba') ~ ')' -%}

@@ -6,7 +6,7 @@
     _ct_headers            the headers of a data message, as texts
     _ct_row                the row that the change leaves; of a delete, the row that it ends: texts by column
     _ct_row_before         of an update or a delete, the row before
-    _ct_message_schema_name, _ct_message_table_name
+    _ct_message_schema_name, _ct_table
                            the table that the message is of, by its headers, else by the metadata of its schema
     _ct_column_names       the table's columns by ordinal, by the metadata of its schema; null where there is none
 -#}
@@ -29,7 +29,6 @@ landed as (
         topic,
         value,
         concat_ws(':', topic, `partition`, `offset`) as _raw_id,
-        cast(`offset` as string) as _ct_offset,
         {{- change_tables.arrival_column(bound.arrival) }}
         {%- if spec.serialization != 'avro' %}
         {{ change_tables._json_of_value(spec.serialization) }} as _ct_text,
@@ -51,15 +50,6 @@ landed as (
 -- by explode, so that Spark reads each message once, however many of its columns are used
 parsed as (
 
-    select *
-    from
-        {{ 'decoded' if spec.serialization == 'avro' else 'landed' }}
-        lateral view explode(array(from_json(_ct_text, '{{ change_tables._kafka_message_type() }}', {{ change_tables.json_reading_options() }}))) as _ct_message
-
-),
-
-bodies as (
-
     select
         *,
         case
@@ -69,7 +59,9 @@ bodies as (
                 _ct_message['schemaId'] as `schemaId`, _ct_message['lineage'] as lineage
             )
         end as _ct_body
-    from parsed
+    from
+        {{ 'decoded' if spec.serialization == 'avro' else 'landed' }}
+        lateral view explode(array(from_json(_ct_text, '{{ change_tables._kafka_message_type() }}', {{ change_tables.json_reading_options() }}))) as _ct_message
 
 ),
 
@@ -129,7 +121,7 @@ read as (
             _ct_body['headers']['externalSchemaId']
         ) as _ct_schema_id,
         _ct_body['lineage'] as _ct_lineage
-    from bodies
+    from parsed
 
 ),
 
@@ -143,7 +135,7 @@ messages as (
             when _ct_headers['table'] = schemas._ct_table_name
                 then schemas._ct_schema_name
         end as _ct_message_schema_name,
-        coalesce(_ct_headers['table'], _ct_lineage['table'], schemas._ct_table_name) as _ct_message_table_name,
+        coalesce(_ct_headers['table'], _ct_lineage['table'], schemas._ct_table_name) as _ct_table,
         schemas._ct_column_names,
         read._ct_schema_id is not null and schemas._ct_schema_id is null as _ct_lacks_schema
     from read
@@ -415,7 +407,7 @@ schemas as (
 
 {#- The table that a message is of: by headers or metadata, else by `table_column`. Null where it is not known. -#}
 {% macro _kafka_table_of_message(spec) -%}
-    {{- '_ct_message_table_name' if spec.table_column is none else 'coalesce(_ct_message_table_name, _ct_row[' ~ change_tables.text_literal(spec.table_column) ~ '])' -}}
+    {{- '_ct_table' if spec.table_column is none else 'coalesce(_ct_table, _ct_row[' ~ change_tables.text_literal(spec.table_column) ~ '])' -}}
 {%- endmacro %}
 
 
@@ -427,7 +419,7 @@ schemas as (
         {%- set bare = change_tables.text_literal(spec.table.split('.', 1) | last) -%}
         {%- set table = change_tables._kafka_table_of_message(spec) -%}
         {%- do conditions.append(
-            table ~ " = " ~ wanted ~ " or concat(_ct_message_schema_name, '.', _ct_message_table_name) = " ~ wanted
+            table ~ " = " ~ wanted ~ " or concat(_ct_message_schema_name, '.', _ct_table) = " ~ wanted
             ~ (" or (_ct_message_schema_name is null and " ~ table ~ " = " ~ bare ~ ")" if bare != wanted)
         ) -%}
     {%- endif -%}

@@ -28,7 +28,7 @@ own as (
         element_at({{ change_tables.map_of_texts(words) }}, _ct_headers['operation']) as _ct_operation_code,
         _ct_headers['operation'] as _ct_landed_code,
         case
-            when {{ change_tables.is_operation("_ct_headers['operation']", words, ['R']) }} then concat(repeat('0', 16), lpad(_ct_offset, 19, '0'))
+            when {{ change_tables.is_operation("_ct_headers['operation']", words, ['R']) }} then concat(repeat('0', 16), lpad(cast(_ct_landed_row['offset'] as string), 19, '0'))
             else _ct_headers['changeSequence']
         end as _change_seq,
         nullif(_ct_headers['timestamp'], '') as _ct_landed_time,
@@ -123,9 +123,10 @@ judged as (
 -#}
 {% macro kafka_put_together_steps(specs, bound) -%}
 {%- set spec = specs[0] -%}
+{%- set is_held = spec.hold_open_transactions -%}
 {%- set is_open = '_transaction_id is not null and _ct_event_counter is not null and (_ct_last_counter is null or _ct_landed_events < _ct_last_counter)' -%}
 {{ change_tables.kafka_message_steps(spec, bound) }},
-{%- if spec.hold_open_transactions %}
+{%- if is_held %}
 
 -- a transaction is whole when every counter from 1 to that of its last event has landed, of whatever tables
 counted as (
@@ -158,7 +159,6 @@ put_together as (
     select
         topic,
         _raw_id,
-        _ct_offset,
         {%- if spec.serialization != 'avro' %}
         _ct_text,
         {%- endif %}
@@ -167,22 +167,17 @@ put_together as (
         _ct_row,
         _ct_row_before,
         _ct_message_schema_name,
-        _ct_message_table_name,
-        _ct_message_table_name as _ct_table,
+        _ct_table,
         _ct_column_names,
         _ct_lacks_schema,
         _transaction_id,
         {%- if bound.arrival %}
-        coalesce(_ct_lacks_schema or _ct_message_verdict['status'] = 'waiting'{{ ' or (' ~ is_open ~ ')' if spec.hold_open_transactions }}, false) as _ct_is_of_all,
+        coalesce(_ct_lacks_schema or _ct_message_verdict['status'] = 'waiting'{{ ' or (' ~ is_open ~ ')' if is_held }}, false) as _ct_is_of_all,
         _ct_arrival,
         {%- endif %}
-        {%- if spec.hold_open_transactions %}
-        coalesce({{ is_open }}, false) as _ct_is_open,
-        {%- else %}
-        false as _ct_is_open,
-        {%- endif %}
+        {{ 'coalesce(' ~ is_open ~ ', false)' if is_held else 'false' }} as _ct_is_open,
         _ct_landed_row
-    from {{ 'in_transactions' if spec.hold_open_transactions else 'messages' }}
+    from {{ 'in_transactions' if is_held else 'messages' }}
 
 )
 {%- endmacro %}
@@ -376,8 +371,8 @@ others as (
 
     select
         *,
-        {%- set table = "nullif(concat_ws('.', _ct_message_schema_name, _ct_message_table_name), '')" %}
-        {{ 'coalesce(' ~ table ~ ', ' ~ columns | join(', ') ~ ')' if columns else table }} as _ct_table,
+        {%- set table = "nullif(concat_ws('.', _ct_message_schema_name, _ct_table), '')" %}
+        {{ 'coalesce(' ~ table ~ ', ' ~ columns | join(', ') ~ ')' if columns else table }} as _ct_full_name,
         case
             when _ct_message_verdict['status'] = 'rejected'
                 then regexp_replace(_ct_message_verdict['reason'], '^message_malformed', 'table_unknown')
@@ -398,7 +393,7 @@ unclaimed as (
         _raw_id,
         case
             when _ct_reason is not null then _ct_reason
-            when _ct_table is not null then concat('table_not_declared: ', _ct_table)
+            when _ct_full_name is not null then concat('table_not_declared: ', _ct_full_name)
             {%- if none not in topics %}
             when topic not in ({{ change_tables.text_literals(topics | unique(case_sensitive=true)) }})
                 then concat('table_not_declared: topic ', topic)

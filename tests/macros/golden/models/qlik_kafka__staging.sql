@@ -4,7 +4,6 @@ with landed as (
         topic,
         value,
         concat_ws(':', topic, `partition`, `offset`) as _raw_id,
-        cast(`offset` as string) as _ct_offset,
         cast(value as string) as _ct_text,
         struct(
             topic, `partition`, `offset`, `timestamp`, if(is_valid_utf8(cast(key as string)), cast(key as string), hex(key)) as key, if(is_valid_utf8(cast(value as string)), cast(value as string), hex(value)) as value
@@ -97,15 +96,6 @@ schemas as (
 -- by explode, so that Spark reads each message once, however many of its columns are used
 parsed as (
 
-    select *
-    from
-        landed
-        lateral view explode(array(from_json(_ct_text, 'struct<_ct_corrupt: string, magic: string, type: string, messageSchemaId: string, message: struct<data: map<string, string>, beforeData: map<string, string>, headers: struct<operation: string, changeSequence: string, timestamp: string, transactionId: string, changeMask: string, columnMask: string, externalSchemaId: string, transactionEventCounter: string, transactionLastEvent: string, `schema`: string, `table`: string>, schemaId: string, lineage: struct<`schema`: string, `table`: string>>, data: map<string, string>, beforeData: map<string, string>, headers: struct<operation: string, changeSequence: string, timestamp: string, transactionId: string, changeMask: string, columnMask: string, externalSchemaId: string, transactionEventCounter: string, transactionLastEvent: string, `schema`: string, `table`: string>, schemaId: string, lineage: struct<`schema`: string, `table`: string>>', map('columnNameOfCorruptRecord', '_ct_corrupt')))) as _ct_message
-
-),
-
-bodies as (
-
     select
         *,
         case
@@ -115,7 +105,9 @@ bodies as (
                 _ct_message['schemaId'] as `schemaId`, _ct_message['lineage'] as lineage
             )
         end as _ct_body
-    from parsed
+    from
+        landed
+        lateral view explode(array(from_json(_ct_text, 'struct<_ct_corrupt: string, magic: string, type: string, messageSchemaId: string, message: struct<data: map<string, string>, beforeData: map<string, string>, headers: struct<operation: string, changeSequence: string, timestamp: string, transactionId: string, changeMask: string, columnMask: string, externalSchemaId: string, transactionEventCounter: string, transactionLastEvent: string, `schema`: string, `table`: string>, schemaId: string, lineage: struct<`schema`: string, `table`: string>>, data: map<string, string>, beforeData: map<string, string>, headers: struct<operation: string, changeSequence: string, timestamp: string, transactionId: string, changeMask: string, columnMask: string, externalSchemaId: string, transactionEventCounter: string, transactionLastEvent: string, `schema`: string, `table`: string>, schemaId: string, lineage: struct<`schema`: string, `table`: string>>', map('columnNameOfCorruptRecord', '_ct_corrupt')))) as _ct_message
 
 ),
 
@@ -161,7 +153,7 @@ read as (
             _ct_body['headers']['externalSchemaId']
         ) as _ct_schema_id,
         _ct_body['lineage'] as _ct_lineage
-    from bodies
+    from parsed
 
 ),
 
@@ -175,7 +167,7 @@ messages as (
             when _ct_headers['table'] = schemas._ct_table_name
                 then schemas._ct_schema_name
         end as _ct_message_schema_name,
-        coalesce(_ct_headers['table'], _ct_lineage['table'], schemas._ct_table_name) as _ct_message_table_name,
+        coalesce(_ct_headers['table'], _ct_lineage['table'], schemas._ct_table_name) as _ct_table,
         schemas._ct_column_names,
         read._ct_schema_id is not null and schemas._ct_schema_id is null as _ct_lacks_schema
     from read
@@ -214,15 +206,13 @@ put_together as (
     select
         topic,
         _raw_id,
-        _ct_offset,
         _ct_text,
         _ct_message_verdict,
         _ct_headers,
         _ct_row,
         _ct_row_before,
         _ct_message_schema_name,
-        _ct_message_table_name,
-        _ct_message_table_name as _ct_table,
+        _ct_table,
         _ct_column_names,
         _ct_lacks_schema,
         _transaction_id,
@@ -236,8 +226,8 @@ own as (
 
     select
         *,
-        coalesce((topic = 'it\'s orders') and (_ct_message_table_name = 'app.orders' or concat(_ct_message_schema_name, '.', _ct_message_table_name) = 'app.orders' or (_ct_message_schema_name is null and _ct_message_table_name = 'orders')), false) as _ct_is_own,
-        _ct_lacks_schema and _ct_message_table_name is null and topic = 'it\'s orders' as _ct_may_belong,
+        coalesce((topic = 'it\'s orders') and (_ct_table = 'app.orders' or concat(_ct_message_schema_name, '.', _ct_table) = 'app.orders' or (_ct_message_schema_name is null and _ct_table = 'orders')), false) as _ct_is_own,
+        _ct_lacks_schema and _ct_table is null and topic = 'it\'s orders' as _ct_may_belong,
         transform(array(hex(unhex(if(lower(left(_ct_headers['changeMask'], 2)) = '0x', substr(_ct_headers['changeMask'], 3), _ct_headers['changeMask'])))), digits -> transform(
             sequence(0, cast((length(digits) - 1) div 16 as int)),
             word -> cast(conv(substr(digits, -16 * (word + 1), 16), 16, -10) as bigint)
@@ -327,7 +317,7 @@ unpacked as (
         element_at(map('REFRESH', 'R', 'INSERT', 'I', 'UPDATE', 'U', 'DELETE', 'D'), _ct_headers['operation']) as _ct_operation_code,
         _ct_headers['operation'] as _ct_landed_code,
         case
-            when _ct_headers['operation'] = 'REFRESH' then concat(repeat('0', 16), lpad(_ct_offset, 19, '0'))
+            when _ct_headers['operation'] = 'REFRESH' then concat(repeat('0', 16), lpad(cast(_ct_landed_row['offset'] as string), 19, '0'))
             else _ct_headers['changeSequence']
         end as _change_seq,
         nullif(_ct_headers['timestamp'], '') as _ct_landed_time,
