@@ -28,6 +28,8 @@
                                of the condition. Then staged rows without `_raw_id` are no raw rows
     lasting_sequence(seq)      SQL for what of a `_change_seq` stays the same whenever its delivery is read: by that, keys are forgotten. Left
                                out: all of it
+    group_of_sequence(seq)     SQL for the group of a `_change_seq`, where those of two groups say nothing of which change is the later one. Left
+                               out: they always do
     landed_sequence(spec)      SQL for the sequence of a raw row, where the rows of a sequence are judged together
     read_again(spec)           which raw rows later runs may read again: see `read_again`
     blocks_watermark(spec)     SQL for the staged rows that block the watermark: later runs must read them again. Left out: those that
@@ -68,6 +70,7 @@
         'reads': none, 'retracts_changes': false, 'quarantines': none, 'unclaimed_steps': none, 'shared_relation': none,
         'undeclared_columns': none, 'absent_columns': [], 'numbers': none, 'commits': none, 'functions': {}, 'mapping': none,
         'put_together': none, 'arrival_column': none, 'read_with': none, 'time_in_sequence': none, 'landed_key': none, 'lasting_sequence': none,
+        'group_of_sequence': none,
     } %}
     {#- a look at the project's formats, which dbt must search for, only where the package has none of the name -#}
     {% set own = change_tables.formats_of_package() %}

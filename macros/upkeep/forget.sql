@@ -171,7 +171,8 @@
 
     batch   the table: _row_id of a row that is rejected or waits, _raw_id, _change_seq (see `lasting_sequence`), is_asked, is_forgotten
     rows    how many raw rows are of these keys
-    until   the sequence up to which they are forgotten: the highest that the log has of any key, or raw of these
+    until   the sequence up to which they are forgotten: the highest that the log has of any key, or raw of these. Of any key in the groups of
+            these, where sequences have `group_of_sequence`: in another group a later change can have a lower one
 -#}
 {% macro _look_for_forgotten(logs, salt, hashes) %}
     {% set log = logs[0] %}
@@ -210,8 +211,16 @@ where {{ row_id }} is not null or is_forgotten
     {% endif %}
     {% do run_query(change_tables.create_batch_table(batch, rows)) %}
     {% set queries = ['select count_if(is_asked and is_forgotten) as raw_rows, max(if(is_asked, _change_seq, null)) as until_seq from ' ~ batch] %}
+    {% set group_of = change_tables.format_of(spec.format).group_of_sequence %}
     {% for log in logs if log.checkpoint %}
-        {% if change_tables.format_of(spec.format).lasting_sequence %}
+        {% if group_of %}
+            {% set state, of_key = change_tables.state_relation(log.relation), [] %}
+            {% for text in [change_tables.key_text(spec), change_tables.key_before_text(spec)] %}
+                {% do of_key.append(change_tables.hash_of_forgotten_key(literal, text) ~ ' in (' ~ among ~ ')') %}
+            {% endfor %}
+            {% set highest = 'max(_change_seq) from ' ~ state ~ ' where _checkpoint is null and ' ~ group_of('_change_seq') ~ ' in (select '
+                ~ group_of('_change_seq') ~ ' from ' ~ state ~ ' where _checkpoint is null and (' ~ of_key | join(' or ') ~ '))' %}
+        {% elif change_tables.format_of(spec.format).lasting_sequence %}
             {% set highest = 'max(' ~ change_tables.lasting_sequence(spec, '_change_seq') ~ ') from ' ~ change_tables.state_relation(log.relation) ~ ' where _checkpoint is null' %}
         {% else %}
             {% set highest = change_tables.text_literal(log.checkpoint.highest_seq) %}

@@ -174,3 +174,19 @@ def test_a_transaction_that_the_log_alone_has_is_not_applied_again_by_a_rescan(p
     raw.insert(f"{SCHEMA}_raw.orders", [row for batch in CASES[0].batches for row in batch if row[:2] != ["sa", 0]])
     project.dbt("run", "--select", "dedup_feed__orders", "--vars", "{change_tables_rescan: true}")
     assert sorted(raw.query(logged)) == sorted(before)
+
+
+@pytest.mark.usefixtures("results")
+def test_a_forgotten_key_can_be_used_again_in_its_trail_whatever_others_have_reached(
+    project: Consumer, raw: Raw
+) -> None:
+    trail = Trail("aa", 100)
+    trail.seqno = 50
+    selected = ("--select", "dedup_feed__orders", "current_feed__orders")
+    for name in ("forgotten", "used again"):
+        raw.insert(f"{SCHEMA}_raw.orders", [trail.record(5, 3, {"id": "95", "name": name})])
+        project.dbt("run", *selected)
+        assert raw.query(f"select name from {SCHEMA}.current_feed__orders where id = 195") == [(name,)]
+        if name == "forgotten":
+            code, _, complained = project.command("forget", "orders", "--key", '{"id": 195}')
+            assert code == 0, complained

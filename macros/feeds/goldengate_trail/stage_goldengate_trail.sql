@@ -147,11 +147,17 @@ where _ct_lowest < _ct_highest_before
 {%- endmacro %}
 
 
+{#- The trail of a sequence, as that has its name. -#}
+{% macro trail_of_sequence(sequence) -%}
+    left({{ sequence }}, length({{ sequence }}) - 31)
+{%- endmacro %}
+
+
 {#- The commits of logged changes: see `format_of`. -#}
 {% macro goldengate_trail_commits(spec) %}
     {% do return(none) if spec.settings.repeated_transactions != 'ignore' %}
     {% do return({
-        'group': 'left(_change_seq, length(_change_seq) - 31)',
+        'group': change_tables.trail_of_sequence('_change_seq'),
         'number': "concat(lpad(cast(length(_csn) as string), 4, '0'), _csn)",
         'name': ['_csn', '_transaction_id'],
     }) %}
@@ -226,6 +232,7 @@ unclaimed as (
             'remedy': 'files of the trail have not landed: land them, then rebuild the log, since a later file may have seemed to end a transaction',
         },
         'commits': change_tables.goldengate_trail_commits,
+        'group_of_sequence': change_tables.trail_of_sequence,
         'put_together': {'steps': change_tables.trail_put_together_steps, 'alike': change_tables.trail_likeness, 'tables': change_tables.trail_tables},
     }) %}
 {% endmacro %}
