@@ -197,6 +197,7 @@ from (
     select
         {{ change_tables.quarantine_id(spec, bound) | indent(8) }} as {{ row_id }},
         _raw_id,
+        {#- an ignored row that names no change says nothing of how far the key's changes go #}
         if(_status = 'ignored' and _change_id is null, null, {{ change_tables.lasting_sequence(spec, change_tables.sequence_that_counts()) }}) as _change_seq,
         coalesce(of_key.key_hash in ({{ among }}), false) or coalesce(of_key_before.key_hash in ({{ among }}), false) as is_asked,
         {{ change_tables.is_of_forgotten_key(spec) }} as is_forgotten
@@ -211,25 +212,29 @@ where {{ row_id }} is not null or is_forgotten
     {% endif %}
     {% do run_query(change_tables.create_batch_table(batch, rows)) %}
     {% set queries = ['select count_if(is_asked and is_forgotten) as raw_rows, max(if(is_asked, _change_seq, null)) as until_seq from ' ~ batch] %}
-    {% set group_of = change_tables.format_of(spec.format).group_of_sequence %}
+    {% set format = change_tables.format_of(spec.format) %}
     {% for log in logs if log.checkpoint %}
-        {% if group_of %}
-            {% set state, of_key = change_tables.state_relation(log.relation), [] %}
-            {% for text in [change_tables.key_text(spec), change_tables.key_before_text(spec)] %}
-                {% do of_key.append(change_tables.hash_of_forgotten_key(literal, text) ~ ' in (' ~ among ~ ')') %}
-            {% endfor %}
-            {% set highest = 'max(_change_seq) from ' ~ state ~ ' where _checkpoint is null and ' ~ group_of('_change_seq') ~ ' in (select '
-                ~ group_of('_change_seq') ~ ' from ' ~ state ~ ' where _checkpoint is null and (' ~ of_key | join(' or ') ~ '))' %}
-        {% elif change_tables.format_of(spec.format).lasting_sequence %}
-            {% set highest = 'max(' ~ change_tables.lasting_sequence(spec, '_change_seq') ~ ') from ' ~ change_tables.state_relation(log.relation) ~ ' where _checkpoint is null' %}
-        {% else %}
-            {% set highest = change_tables.text_literal(log.checkpoint.highest_seq) %}
+        {% set highest = change_tables.text_literal(log.checkpoint.highest_seq) %}
+        {% if format.lasting_sequence or format.group_of_sequence %}
+            {% set changes = change_tables.state_relation(log.relation) ~ ' where _checkpoint is null' %}
+            {% set highest = 'max(' ~ change_tables.lasting_sequence(spec, '_change_seq') ~ ') from ' ~ changes
+                ~ (change_tables._in_groups_of_keys(spec, format.group_of_sequence('_change_seq'), changes, literal, among) if format.group_of_sequence) %}
         {% endif %}
         {% do queries.append('select 0, ' ~ highest) %}
     {% endfor %}
     {% set row = run_query("select sum(raw_rows) as raw_rows, coalesce(max(until_seq), '') as until_seq from (" ~ queries | join(' union all ') ~ ')').rows[0] %}
     {% do return({'batch': batch, 'rows': row['raw_rows'] | int, 'until': row['until_seq']}) %}
 {% endmacro %}
+
+
+{#- The end of a query of these changes: only those of the groups in which the keys have some. -#}
+{% macro _in_groups_of_keys(spec, group, changes, salt, hashes) -%}
+    {%- set of_keys = [] -%}
+    {%- for text in [change_tables.key_text(spec), change_tables.key_before_text(spec)] -%}
+        {%- do of_keys.append(change_tables.hash_of_forgotten_key(salt, text) ~ ' in (' ~ hashes ~ ')') -%}
+    {%- endfor -%}
+    {{- ' and ' ~ group ~ ' in (select ' ~ group ~ ' from ' ~ changes ~ ' and (' ~ of_keys | join(' or ') ~ '))' -}}
+{%- endmacro %}
 
 
 {#- The first statement. A key that was forgotten before is forgotten up to the higher sequence. All keys of an entry have one salt. -#}

@@ -147,7 +147,7 @@ where _ct_lowest < _ct_highest_before
 {%- endmacro %}
 
 
-{#- The trail of a sequence, as that has its name. -#}
+{#- The trail of a sequence, or of the identity of a change, as that has its name. -#}
 {% macro trail_of_sequence(sequence) -%}
     left({{ sequence }}, length({{ sequence }}) - 31)
 {%- endmacro %}

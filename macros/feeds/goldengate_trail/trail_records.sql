@@ -241,11 +241,11 @@ logged_transactions as (
 
     select
         concat(_csn, ' ', _transaction_id) as _ct_logged_identity,
-        left(_change_id, length(_change_id) - 31) as _ct_logged_trail,
+        {{ change_tables.trail_of_sequence('_change_id') }} as _ct_logged_trail,
         min(_change_id) as _ct_first_logged
     from {{ bound.log }}
     where _checkpoint is null and _csn is not null
-    group by concat(_csn, ' ', _transaction_id), left(_change_id, length(_change_id) - 31)
+    group by concat(_csn, ' ', _transaction_id), {{ change_tables.trail_of_sequence('_change_id') }}
 
 ),
 
