@@ -140,17 +140,16 @@
 {% macro names_fault(spec) -%}
     {%- set known = spec.column_names + change_tables.names_of_today(spec).keys() | list -%}
     {%- set in_other_case -%}
-        concat(
-            'column_not_declared: ',
-            get(filter(
-                array_except(concat(map_keys(_ct_row), coalesce(map_keys(_ct_row_before), array())), {{ change_tables.names_array(known) }}),
-                name -> array_contains({{ change_tables.names_array(known | map('lower') | list) }}, lower(name))
-            ), 0),
-            ' is declared in another case'
-        )
+            concat(
+                'column_not_declared: ',
+                get(filter(
+                    array_except(concat(map_keys(_ct_row), coalesce(map_keys(_ct_row_before), array())), {{ change_tables.names_array(known) }}),
+                    name -> array_contains({{ change_tables.names_array(known | map('lower') | list) }}, lower(name))
+                ), 0),
+                ' is declared in another case'
+            )
     {%- endset -%}
     {%- set exact = spec.settings.column_names == 'exact' -%}
-    {%- do return(in_other_case) if exact and not spec.renamed -%}
         case
             {%- for name in spec.renamed %}
             {%- for row in ['_ct_row', '_ct_row_before'] %}

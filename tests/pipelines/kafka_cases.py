@@ -305,6 +305,9 @@ CASES = [
                     body("I", 130, row(9, 'a } b}, c"d}{')),
                     json.dumps(body("I", 140, row(10))) + " and more}",
                     json.dumps(body("I", 140, row(10))) + ", " + json.dumps(body("I", 150, row(11))),
+                    # one name twice: neither value is known to be the row's
+                    json.dumps(body("U", 160, row(2, "one"))).replace('"one"', '"one", "name": "other"'),
+                    json.dumps(body("D", 170, None, row(2))).replace('"id": 2', '"id": 2, "id": 4'),
                 ),
             ],
         ],
@@ -319,6 +322,7 @@ CASES = [
             ("rejected", "data_missing"): 3,
             ("rejected", "key_missing"): 1,
             ("rejected", "column_not_declared"): 4,
+            ("rejected", "column_names_collide"): 2,
             ("rejected", "value_does_not_fit"): 4,
             ("rejected", "change_mask_malformed"): 1,
             ("rejected", "column_mask_malformed"): 1,

@@ -230,6 +230,7 @@ CASES: Sequence[Case] = [
                 message(12, "d", "log.000010/11", before={"id": 3, "name": "moved"}, after=None),
                 message(13, "d", "log.000010/12", before={"id": 8}, after={}),
                 message(14, "u", "log.000010/13", after={"id": 1, "name": None}),
+                ["orders", 0, 16, b'{"op": "u", "pos": "log.000010/14", "after": {"id": 1, "name": "", "name": "b"}}'],
             ],
         ],
         {
@@ -241,6 +242,7 @@ CASES: Sequence[Case] = [
             ("rejected", "change_seq_malformed"): 1,
             ("rejected", "key_missing"): 1,
             ("rejected", "column_not_declared"): 1,
+            ("rejected", "column_names_collide"): 1,
             ("rejected", "table_unknown"): 1,
         },
         [

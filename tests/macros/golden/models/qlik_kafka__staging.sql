@@ -302,14 +302,20 @@ unpacked as (
                 and not coalesce(map_contains_key(_ct_row_before, 'it\'s'), false)
                 then 'it\'s'
         end as _ct_missing_key,
-        concat(
-            'column_not_declared: ',
-            get(filter(
-                array_except(concat(map_keys(_ct_row), coalesce(map_keys(_ct_row_before), array())), array('order', 'it\'s', 'name with spaces', 'amount')),
-                name -> array_contains(array('order', 'it\'s', 'name with spaces', 'amount'), lower(name))
-            ), 0),
-            ' is declared in another case'
-        ) as _ct_names_fault,
+        case
+            when size(array_distinct(map_keys(_ct_row))) < size(_ct_row)
+                then 'column_names_collide: names in the row are the same'
+            when size(array_distinct(map_keys(_ct_row_before))) < size(_ct_row_before)
+                then 'column_names_collide: names in the row before are the same'
+            else concat(
+                'column_not_declared: ',
+                get(filter(
+                    array_except(concat(map_keys(_ct_row), coalesce(map_keys(_ct_row_before), array())), array('order', 'it\'s', 'name with spaces', 'amount')),
+                    name -> array_contains(array('order', 'it\'s', 'name with spaces', 'amount'), lower(name))
+                ), 0),
+                ' is declared in another case'
+            )
+        end as _ct_names_fault,
         _ct_message_verdict,
         _ct_is_own,
         _ct_is_open,
