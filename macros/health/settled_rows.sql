@@ -12,7 +12,7 @@
 {%- set state = change_tables.table_of_data_test(log) -%}
 {%- set checkpoint = change_tables.checkpoint_of_table(log) or {} -%}
 {%- set arrival = change_tables.arrival_of(spec) -%}
-{%- set counted = checkpoint.watermark_rows if checkpoint and checkpoint.arrival == change_tables.arrival_in_checkpoint(arrival) else none -%}
+{%- set counted = checkpoint.watermark_rows if checkpoint and change_tables.is_arrival_of(checkpoint, spec, arrival) else none -%}
 {%- set condition = change_tables.is_below_watermark(arrival, checkpoint.watermark, checkpoint.lookback) if arrival else 'true' -%}
 {%- set raw = spec.relation if change_tables.has_landed(spec.relation) else '(select 1 where false)' -%}
 {%- set number = 'count_if(' ~ condition ~ ')' -%}

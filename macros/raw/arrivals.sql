@@ -102,6 +102,12 @@
 {% endmacro %}
 
 
+{#- Whether the watermark of a checkpoint is one of this arrival. One of another arrival says nothing of it: then all rows are read. -#}
+{% macro is_arrival_of(checkpoint, spec, arrival) %}
+    {% do return(checkpoint.arrival == change_tables.arrival_in_checkpoint(arrival)) %}
+{% endmacro %}
+
+
 {#- The arrival that a format has by itself; none where it has none. -#}
 {% macro natural_arrival(spec) %}
     {% set arrival = change_tables.part_of_format(spec, 'arrival') %}

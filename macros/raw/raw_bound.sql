@@ -34,8 +34,7 @@
             ~ "'; rebuild it with --full-refresh"
         ) %}
     {% endif %}
-    {#- a watermark of another arrival says nothing of this one: everything is read again -#}
-    {% set watermark_before = checkpoint.watermark if checkpoint and checkpoint.arrival == change_tables.arrival_in_checkpoint(arrival) else none %}
+    {% set watermark_before = checkpoint.watermark if checkpoint and change_tables.is_arrival_of(checkpoint, spec, arrival) else none %}
     {% set watermark = none if rescan else watermark_before %}
     {% set reads_on = watermark is not none %}
     {% set counts_all = change_tables._tells_its_rows(spec, arrival, none if var('change_tables_rescan', false) else checkpoint) %}

@@ -105,7 +105,7 @@
         {% set log = table.logs[loop.index0] %}
         {% set checkpoint = found.checkpoint %}
         {% set arrival = change_tables.arrival_of(log.spec) %}
-        {% if checkpoint is none or checkpoint.arrival != change_tables.arrival_in_checkpoint(arrival) or change_tables.columns_have_changed(log.spec, checkpoint) %}
+        {% if checkpoint is none or not change_tables.is_arrival_of(checkpoint, log.spec, arrival) or change_tables.columns_have_changed(log.spec, checkpoint) %}
             {% do print(place ~ 'left alone: ' ~ log.relation ~ ' will read all rows: build it first') %}
             {% do return(0) %}
         {% elif change_tables.read_again(log.spec).passed and checkpoint.quarantined.waiting > 0 %}
