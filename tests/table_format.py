@@ -31,8 +31,11 @@ LAST_BUILD_WINS = TABLE_FORMAT == "iceberg"
 BEGINS_FILES_AT_ONCE = TABLE_FORMAT == "delta"
 """Whether a file is in a table's folder before the first row of it is known."""
 
-ARRIVES_BY_FILES = TABLE_FORMAT == "delta"
-"""Whether an entry can have `arrival: files`."""
+HAS_TABLES_OF_FILES = TABLE_FORMAT == "delta"
+"""Whether a raw table can be one of parquet files."""
+
+TELLS_COMMITS = "'delta.enableRowTracking' = 'true'" if TABLE_FORMAT == "delta" else "'format-version' = '3'"
+"""The property by which a raw table says with which commit a row came."""
 
 COPIES_TO_ANOTHER_SCHEMA = TABLE_FORMAT == "delta"
 """Whether a table gets into another schema as a copy; else it is renamed, with all of its commits."""

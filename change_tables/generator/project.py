@@ -25,8 +25,8 @@ from .yaml_files import YamlFile, insert, list_of, read_yaml, scalar
 OF_ROWS = ("snapshot", "replica")
 """Settings that name an entry with the source table's own rows."""
 COMPARES_ALL = (
-    "a run compares all raw rows of a table, unless that is Delta's and tracks rows (delta.enableRowTracking): name a"
-    " column by which rows land by --arrival, or files for tables of files"
+    "a run compares all raw rows of a table, unless that keeps the commit of each row (delta.enableRowTracking, or"
+    " Iceberg's format version 3): name a column by which rows land by --arrival, or files for tables of files"
 )
 """What `init` says of new tables whose rows do not say which of them landed last."""
 _JINJA = re.compile(r"\{\{|\{%|\{#")

@@ -4,8 +4,9 @@
     group     columns: the rows of each of their values have a watermark of their own. A column that a user names has none: all rows are one
               group
     columns   those of the position in the group, the highest in rank first. It never decreases as rows land
-    hidden    whether these are fields of `_metadata`, which Spark has for each row of a table of files: see `_arrival_of_files`
+    hidden    where Spark has these of each row, and not the raw table: SQL for `{name}`, one of them. See `_arrival_of_files`
     table     of a hidden one, what tells the table from a later one of the same name
+    earlier   where that changes with each commit: a query that has a row if `{relation}` was `{table}` once
     is_whole  whether no more rows can land at a position once one has, as where one record is at each
     kind      how these are written and compared: see `_arrival_kind`
     type      of a column that a user names, its type
@@ -35,7 +36,7 @@
 
 {#- SQL for each column of a position in the raw table, as `each` has it. -#}
 {% macro positions_of(arrival, sql='{name}') %}
-    {% do return(change_tables.each(arrival.columns, sql | replace('{name}', '_metadata.{name}' if arrival.hidden else '{name}'))) %}
+    {% do return(change_tables.each(arrival.columns, sql | replace('{name}', arrival.hidden or '{name}'))) %}
 {% endmacro %}
 
 
@@ -98,13 +99,18 @@
 {% macro arrival_in_checkpoint(arrival) %}
     {% do return(none) if not arrival %}
     {% set columns = (arrival.group + arrival.columns) | join(',') %}
-    {% do return([arrival.kind, '_metadata.' ~ columns if arrival.hidden else columns, arrival.reads, arrival.table] | select | join(':')) %}
+    {% do return([arrival.kind, (arrival.hidden or '{name}') | replace('{name}', columns), arrival.reads, arrival.table] | select | join(':')) %}
 {% endmacro %}
 
 
 {#- Whether the watermark of a checkpoint is one of this arrival. One of another arrival says nothing of it: then all rows are read. -#}
 {% macro is_arrival_of(checkpoint, spec, arrival) %}
-    {% do return(checkpoint.arrival == change_tables.arrival_in_checkpoint(arrival)) %}
+    {% set now = change_tables.arrival_in_checkpoint(arrival) %}
+    {% do return(checkpoint.arrival == now) if checkpoint.arrival == now or not (arrival or {}).earlier %}
+    {% set columns, _, table = (checkpoint.arrival or '').rpartition(':') %}
+    {% do return(columns == now.rpartition(':')[0] and change_tables.ask_once(
+        arrival.earlier | replace('{relation}', spec.relation | string) | replace('{table}', table)
+    ) | length > 0) %}
 {% endmacro %}
 
 
@@ -136,8 +142,8 @@
 
 
 {#-
-    The arrival of a raw table whose files say what is new (`arrival: files`). Of a Delta table the commit that each row came with, which
-    outlives compaction; of a table of files the time at which its file was written. Stops where the table has neither.
+    The arrival of a raw table whose files say what is new (`arrival: files`). Of a Delta or Iceberg table the commit that each row came with,
+    which outlives compaction; of a table of files the time at which its file was written. Stops where the table has neither.
 -#}
 {% macro _arrival_of_files(spec) %}
     {% do return(none) if not change_tables.landed_columns(spec, spec.relation) %}
@@ -149,7 +155,7 @@
         {% do return(versions) %}
     {% elif change_tables._has_times_of_files(provider) %}
         {% do return({
-            'group': [], 'columns': ['file_modification_time'], 'hidden': true, 'is_whole': false, 'kind': 'timestamp', 'type': 'timestamp'
+            'group': [], 'columns': ['file_modification_time'], 'hidden': '_metadata.{name}', 'is_whole': false, 'kind': 'timestamp', 'type': 'timestamp'
         }) %}
     {% endif %}
     {% do change_tables.refuse_arrival_by_files(spec, provider) %}

@@ -250,23 +250,34 @@ when not matched and source._checkpoint is not null then insert (_checkpoint, {{
 
 
 {#-
-    The commits of a table with these properties as arrival; none where it does not track rows. All rows of a commit are there at once. A table
-    that was dropped and made again counts its commits anew, and has another name for the column in which it keeps those of rows that it has moved.
+    The commits of a table with these properties as arrival; none where it keeps none with its rows. All rows of a commit are there at once. A
+    table that was dropped and made again counts its commits anew. A Delta table has then another name for the column in which it keeps those
+    of rows that it has moved. Of an Iceberg table the snapshot of before is no ancestor of the current one then, nor is it after a rollback.
 -#}
 {% macro arrival_by_commits(properties) %}
-    {% do return(none if properties.get('delta.enableRowTracking') != 'true' else {
-        'group': [], 'columns': ['row_commit_version'], 'hidden': true, 'table': properties['delta.rowTracking.materializedRowCommitVersionColumnName'],
-        'kind': 'whole_number', 'type': 'bigint', 'is_whole': true,
-    }) %}
+    {% set commits = {'group': [], 'kind': 'whole_number', 'type': 'bigint', 'is_whole': true} %}
+    {% if properties.get('delta.enableRowTracking') == 'true' %}
+        {% do return(dict(
+            commits, columns=['row_commit_version'], hidden='_metadata.{name}', table=properties['delta.rowTracking.materializedRowCommitVersionColumnName']
+        )) %}
+    {% elif properties.get('format', '').startswith('iceberg/') and properties['format-version'] | int >= 3 %}
+        {% do return(dict(
+            commits, columns=['_last_updated_sequence_number'], hidden='{name}', table=properties['current-snapshot-id'],
+            earlier="select 1 from {relation}.history where is_current_ancestor and cast(snapshot_id as string) = '{table}'"
+        )) %}
+    {% endif %}
+    {% do return(none) %}
 {% endmacro %}
 
 
 {#- Stops an entry with `arrival: files` whose raw table says nothing of when rows landed. `provider`: none for a view. -#}
 {% macro refuse_arrival_by_files(spec, provider) %}
+    {% set wanted = {
+        'delta': ['row tracking', "'delta.enableRowTracking' = 'true'"], 'iceberg': ['format version 3', "'format-version' = '3'"],
+    }.get(provider) %}
     {% do change_tables.refuse_entry(spec, "`arrival: files` needs " ~ (
-        "row tracking, which " ~ spec.relation ~ " has not: alter table " ~ spec.relation ~ " set tblproperties ('delta.enableRowTracking' = 'true')"
-        if provider == 'delta'
-        else "a Delta table, or one of parquet, ORC, JSON or CSV files, and " ~ spec.relation ~ " is "
+        wanted[0] ~ ", which " ~ spec.relation ~ " has not: alter table " ~ spec.relation ~ " set tblproperties (" ~ wanted[1] ~ ")" if wanted
+        else "a table of Delta or Iceberg, or one of parquet, ORC, JSON or CSV files, and " ~ spec.relation ~ " is "
         ~ ("a view" if provider is none else "of " ~ provider) ~ ": name a column"
     )) %}
 {% endmacro %}

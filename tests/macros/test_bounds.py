@@ -25,11 +25,11 @@ LANDED_AT: dict[str, Any] = {
     "group": [], "columns": ["landed at"], "is_whole": False, "kind": "timestamp", "type": "timestamp",
 }  # fmt: skip
 COMMITS: dict[str, Any] = {
-    "group": [], "columns": ["row_commit_version"], "hidden": True, "table": "_of_this_table",
+    "group": [], "columns": ["row_commit_version"], "hidden": "_metadata.{name}", "table": "_of_this_table",
     "kind": "whole_number", "type": "bigint", "is_whole": True,
 }  # fmt: skip
 FILES: dict[str, Any] = {
-    "group": [], "columns": ["file_modification_time"], "hidden": True, "is_whole": False,
+    "group": [], "columns": ["file_modification_time"], "hidden": "_metadata.{name}", "is_whole": False,
     "kind": "timestamp", "type": "timestamp",
 }  # fmt: skip
 
@@ -372,6 +372,11 @@ TRACKS_ROWS = [
     {"key": "delta.enableRowTracking", "value": "true"},
     {"key": "delta.rowTracking.materializedRowCommitVersionColumnName", "value": "_of_this_table"},
 ]
+COMMITS_OF_ICEBERG = [
+    {"key": "format", "value": "iceberg/parquet"},
+    {"key": "format-version", "value": "3"},
+    {"key": "current-snapshot-id", "value": "77"},
+]
 OF_PARQUET = [{"col_name": "Provider", "data_type": "parquet", "comment": ""}]
 
 
@@ -381,6 +386,8 @@ OF_PARQUET = [{"col_name": "Provider", "data_type": "parquet", "comment": ""}]
         ("auto", TRACKS_ROWS, None, "whole_number:_metadata.row_commit_version:_of_this_table"),
         ("auto", [], None, None),
         ("auto", [TRACKS_ROWS[0] | {"value": "false"}, TRACKS_ROWS[1]], None, None),
+        ("auto", COMMITS_OF_ICEBERG, None, "whole_number:_last_updated_sequence_number:77"),
+        ("auto", [COMMITS_OF_ICEBERG[0], COMMITS_OF_ICEBERG[1] | {"value": "2"}], None, None),
         ("none", None, None, None),
         ("files", TRACKS_ROWS, None, "whole_number:_metadata.row_commit_version:_of_this_table"),
         ("files", [], OF_PARQUET, "timestamp:_metadata.file_modification_time"),
@@ -394,6 +401,29 @@ def test_a_table_of_files_says_itself_what_is_new(
     call = shapes.project.macros("dedup_feed__qlik", shapes.lake(Shape("dedup_feed__qlik", {}, answers)))
     arrival = call("arrival_of", call("table_spec", "feed", "qlik") | {"arrival": setting})
     assert call("arrival_in_checkpoint", arrival) == expected
+
+
+@pytest.mark.parametrize(
+    ("checkpoint", "ancestors", "expected"),
+    [
+        ("whole_number:_last_updated_sequence_number:77", [], True),
+        ("whole_number:_last_updated_sequence_number:70", ["70", "77"], True),
+        ("whole_number:_last_updated_sequence_number:70", ["77"], False),  # made again, rolled back, or expired
+        ("whole_number:_last_updated_sequence_number:none", ["77"], False),
+        ("whole_number:batch:70", ["70", "77"], False),
+        (None, ["77"], False),
+    ],
+)
+def test_an_iceberg_table_is_read_on_while_the_snapshot_of_the_last_run_is_an_ancestor(
+    shapes: Shapes, checkpoint: str | None, ancestors: list[str], expected: bool
+) -> None:
+    asked = {r"^show tblproperties \S+$": COMMITS_OF_ICEBERG}
+    for snapshot in ("70", "none"):
+        query = rf"^select 1 from \S+[.]history where is_current_ancestor and .*snapshot_id.* = '{snapshot}'$"
+        asked[query] = [{"1": "1"}] if snapshot in ancestors else []
+    call = shapes.project.macros("dedup_feed__qlik", shapes.lake(Shape("dedup_feed__qlik", {}, asked)))
+    spec = call("table_spec", "feed", "qlik") | {"arrival": "auto"}
+    assert call("is_arrival_of", {"arrival": checkpoint}, spec, call("arrival_of", spec)) is expected
 
 
 def test_a_look_hashes_no_row_of_the_last_commit(shapes: Shapes) -> None:

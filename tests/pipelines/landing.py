@@ -80,6 +80,13 @@ class Raw:
         else:
             self.query(f"call system.rollback_to_snapshot('{table}', {self._snapshots(table)[version]})")
 
+    def compact(self, table: str) -> None:
+        """Bring the rows of a table into one file."""
+        if self.table_format == "delta":
+            self.query(f"optimize {table}")
+        else:
+            self.query(f"call system.rewrite_data_files(table => '{table}', options => map('rewrite-all', 'true'))")
+
     def drop_schema(self, schema: str) -> None:
         """Drop a schema, if it is there, with all that is in it. Iceberg drops none that is not empty."""
         if not self.query(f"show schemas like '{schema}'"):

@@ -62,14 +62,21 @@ def project(server: LocalServer, tmp_path_factory: pytest.TempPathFactory) -> Co
 
 @pytest.fixture(scope="module")
 def results(project: Consumer, raw: Raw) -> Results:
-    """The current rows of each table after batch 1, batch 2, and a full refresh of two."""
-    cases = [replace(case, landed_as="iceberg") for case in CASES_HERE]
+    """The current rows of each table after batch 1, batch 2, and a full refresh of two. One lands by commits."""
+    landed_as = {"sparse": "iceberg tblproperties ('format-version' = '3')"}
+    cases = [replace(case, landed_as=landed_as.get(case.entry.name, "iceberg")) for case in CASES_HERE]
     return build_batches(project, raw, cases, refreshed=["sparse"])
 
 
 @pytest.mark.parametrize("case", CASES_HERE, ids=lambda case: case.entry.name)
 def test_the_current_rows_are_what_the_page_says(results: Results, case: Case) -> None:
     assert results[case.entry.name] == [*case.current, case.current[-1]]
+
+
+@pytest.mark.usefixtures("results")
+def test_a_raw_table_of_version_3_says_by_its_commits_what_is_new(project: Consumer) -> None:
+    sql = (project.folder / "rendered/1/dedup_feed__sparse.sql").read_text()
+    assert re.search(r"\n    where\n.*_last_updated_sequence_number > \d", sql, re.DOTALL)
 
 
 @pytest.mark.usefixtures("results")

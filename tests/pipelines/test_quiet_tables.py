@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from tests.table_format import ARRIVES_BY_FILES
+from tests.table_format import HAS_TABLES_OF_FILES
 
 from .consumer import Consumer, Entry
 from .landing import Raw
@@ -30,7 +30,7 @@ TABLES = [f"t{number}" for number in range(10)]
 BY_FILES = TABLES[0]
 COUNTING = ("t6", "t7", "t9")
 """Those whose rows Delta counts without a scan, as Iceberg does those of all."""
-WITHOUT_COLUMN = {BY_FILES} if ARRIVES_BY_FILES else set()
+WITHOUT_COLUMN = {BY_FILES} if HAS_TABLES_OF_FILES else set()
 """Those whose arrival is no column."""
 
 
