@@ -178,7 +178,7 @@ def reload(**given: Any) -> None:
 @project_options
 @_source
 @click.option("--code", required=True, help="The reason code of the rows or changes.")
-@click.option("--note", default="", help="Why nothing is to be done.")
+@click.option("--note", default="", help="Why nothing is to be done; must be given, except with --withdraw.")
 @click.option(
     "--only",
     multiple=True,
