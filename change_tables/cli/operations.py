@@ -178,7 +178,7 @@ def reload(**given: Any) -> None:
 @project_options
 @_source
 @click.option("--code", required=True, help="The reason code of the rows or changes.")
-@click.option("--note", default="", help="Why nothing is to be done.")
+@click.option("--note", default="", help="Why nothing is to be done; must be given, except with --withdraw.")
 @click.option(
     "--only",
     multiple=True,
@@ -232,8 +232,9 @@ def _as_keys(_context: click.Context, _option: click.Parameter, texts: tuple[str
 def forget(**given: Any) -> None:
     """Erase keys of the entry TABLE from its log, states, histories, rejected rows and documents.
 
-    What is there of them now, in raw too, is never taken in again. Stop the builds, build once, and run it; stopped,
-    it can be run again. Files keep what was deleted until `maintain` has removed them.
+    What is there of them now, in raw too, is never taken in again. First delete the rows at the source, and build; then
+    stop the builds, and run it. Stopped, it can be run again. Files keep what was deleted until `maintain` has removed
+    them.
     """
     run_operation("forget", given, {name: given[name] for name in ("table", "keys", "source", "raw")})
     report, log = given["project_dir"] / "target" / "report.html", given["project_dir"] / "logs" / "dbt.log"

@@ -31,6 +31,7 @@ HEADERS = (
 _DEFAULT_HEADERS = HEADERS[:-1]
 _DEFAULT_PREFIX = "header__"
 _NEEDED = ("change_seq", "change_oper")
+_WIDE_NUMBER = re.compile(r"decimal\(3[5-8],0\)")  # holds the 35 digits of a sequence
 
 
 def read(lake: Lake, schema: str, options: Mapping[str, str]) -> Found:
@@ -118,9 +119,10 @@ def _change_table(
             types[header] = data_type
         elif not any(matches(name, pattern) for pattern in ignored):
             columns.append((name, data_type))
-    if not is_text(types["change_seq"]):
+    if not (is_text(types["change_seq"]) or _WIDE_NUMBER.fullmatch(types["change_seq"])):
         raise ValueError(
-            f"{prefix}change_seq must land as text, lands as {types['change_seq']}: a number cannot hold it"
+            f"{prefix}change_seq must land as text, or as decimal(35,0) to decimal(38,0), lands as"
+            f" {types['change_seq']}: that cannot hold its 35 digits"
         )
     unknown = [name for name, _ in columns if prefix and name.lower().startswith(prefix.lower())]
     if unknown:

@@ -117,7 +117,11 @@ def address_options(command: str) -> Callable[[_C], _C]:
         for option in reversed(
             (
                 click.option(
-                    "--host", default="127.0.0.1", show_default=True, envvar=variables("HOST"), help="Where it is."
+                    "--host",
+                    default="127.0.0.1",
+                    show_default=True,
+                    envvar=variables("HOST"),
+                    help="The server's host.",
                 ),
                 click.option(
                     "--port",
@@ -125,7 +129,7 @@ def address_options(command: str) -> Callable[[_C], _C]:
                     show_default=True,
                     type=click.IntRange(1, 65535),
                     envvar=variables("PORT"),
-                    help="Its port.",
+                    help="The server's port.",
                 ),
                 click.option(
                     "--auth",

@@ -214,7 +214,6 @@ def _settings(options: Options, folder: Path, port: int, jars: Sequence[Path]) -
         f' "-Djavax.jdo.option.ConnectionURL={connection}" -Dhive.metastore.try.direct.sql=false'
     )
     archive = class_archive(jars)
-    archive = class_archive(jars)
     archived = f' "-XX:SharedArchiveFile={archive}"' if archive.exists() else ""
     settings = {
         "spark.app.name": "change_tables",

@@ -3,7 +3,7 @@
     by one statement for all of them. What a run that died could not write, the next one writes that takes anything in.
 -#}
 
-{#- The columns: name -> {type, comment}. The types are those that JSON can be read as; times are made of texts and microseconds. -#}
+{#- The columns: name -> [type, comment]. The types are those that JSON can be read as; times are made of texts and microseconds. -#}
 {% macro columns_of_runs() %}
     {% do return({
         'log': ['string', 'the deduplicated model, with its schema'],

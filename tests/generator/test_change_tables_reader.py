@@ -27,6 +27,8 @@ SETTINGS: list[tuple[Mapping[str, str], Mapping[str, Any]]] = [
     ({name.replace("header__", "cdc__"): kind for name, kind in HEADERS.items()}, {"header_prefix": "cdc__"}),
     ({name.removeprefix("header__"): kind for name, kind in HEADERS.items()}, {"header_prefix": ""}),
     (HEADERS | {"header__change_mask": "string"}, {"mask_type": "string"}),
+    (HEADERS | {"header__change_seq": "decimal(35,0)"}, {}),
+    (HEADERS | {"header__change_seq": "decimal(38,0)"}, {}),
     (HEADERS | {"header__partition_name": "string"}, {"headers": [*DEFAULT, "partition_name"]}),
 ]
 
@@ -173,9 +175,13 @@ TROUBLES: list[tuple[Mapping[str, str] | LakeError, str]] = [
     (LakeError("[FAILED] no file"), "[FAILED] no file; left out"),
     ({}, NO_CHANGE_TABLE),
     ({"header__change_seq": "string", "id": "int"}, NO_CHANGE_TABLE),
-    (
-        HEADERS | {"header__change_seq": "decimal(35,0)"},
-        "header__change_seq must land as text, lands as decimal(35,0): a number cannot hold it; left out",
+    *(
+        (
+            HEADERS | {"header__change_seq": number},
+            "header__change_seq must land as text, or as decimal(35,0) to decimal(38,0),"
+            f" lands as {number}: that cannot hold its 35 digits; left out",
+        )
+        for number in ("decimal(34,0)", "decimal(38,1)", "bigint")
     ),
     (
         HEADERS | {"header__change_mask": "bigint"},
