@@ -96,14 +96,9 @@
 -#}
 {% macro typed_columns(spec, landed) -%}
     {%- for column in spec.columns %}
-        {{ change_tables.typed_value(column, landed) }},
+        {%- set name, read = change_tables.quoted(column.name), change_tables._read_column(column, landed) %}
+        {{ read ~ (' as ' ~ name if read != name else '') }},
     {%- endfor -%}
-{%- endmacro %}
-
-
-{% macro typed_value(column, landed) -%}
-    {%- set name, read = change_tables.quoted(column.name), change_tables._read_column(column, landed) -%}
-    {{- read ~ (' as ' ~ name if read != name else '') -}}
 {%- endmacro %}
 
 
@@ -119,19 +114,14 @@
 {%- endmacro %}
 
 
-{#- SQL for the columns of the key in a table that has them as columns: name -> SQL. -#}
-{% macro landed_key_columns(spec, landed) %}
-    {% set columns = {} %}
+{#- SQL for the columns of the key in a table that has them as columns, by default the raw table: of a before image in it, the key of the row before. -#}
+{% macro landed_key(spec, relation=none) %}
+    {% set landed = change_tables.landed_columns(spec, relation or spec.relation, spec.key, has_row=true) %}
+    {% set columns = [] %}
     {% for name in spec.key %}
-        {% do columns.update({name: change_tables._read_column(change_tables.column_of(spec, name), landed)}) %}
+        {% do columns.append(change_tables._read_column(change_tables.column_of(spec, name), landed)) %}
     {% endfor %}
     {% do return(columns) %}
-{% endmacro %}
-
-
-{#- The same of the raw table: of a before image in it, the key of the row before. -#}
-{% macro key_in_raw(spec) %}
-    {% do return(change_tables.landed_key_columns(spec, change_tables.landed_columns(spec, spec.relation, spec.key, has_row=true))) %}
 {% endmacro %}
 
 

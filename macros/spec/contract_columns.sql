@@ -110,36 +110,28 @@
 
 {#- The key of a row as one text, the same for the same key only. `of`: the alias of the row. -#}
 {% macro key_text(spec, of=none) -%}
-    {%- set values = {} -%}
-    {%- for name in spec.key -%}
-        {%- do values.update({name: (of ~ '.' if of else '') ~ change_tables.quoted(name)}) -%}
-    {%- endfor -%}
-    {{- change_tables.text_of_key(spec, values) -}}
+    {{- change_tables.text_of_key(spec, change_tables.each(spec.key, (of ~ '.' if of else '') ~ '{name}')) -}}
 {%- endmacro %}
 
 
 {#- The same of the key before. Where there is none, it is that of no key. -#}
 {% macro key_before_text(spec, of=none) -%}
-    {%- set values = {} -%}
-    {%- for name in spec.key -%}
-        {%- do values.update({name: (of ~ '.' if of else '') ~ '_key_before[' ~ change_tables.text_literal(name) ~ ']'}) -%}
-    {%- endfor -%}
-    {{- change_tables.text_of_key(spec, values) -}}
+    {{- change_tables.text_of_key(spec, change_tables.each(spec.key, (of ~ '.' if of else '') ~ '_key_before[{text}]')) -}}
 {%- endmacro %}
 
 
-{#- The same of SQL for its columns, by their names. A key of several columns has the first names of these. -#}
-{% macro text_of_key(spec, found) -%}
+{#- The same of SQL for its columns, in their order. A key of several columns has the first names of these. -#}
+{% macro text_of_key(spec, values) -%}
     {%- if spec.key | length > 1 -%}
         {%- set named = [] -%}
         {%- for name in spec.key -%}
-            {%- do named.append(change_tables.under_first_name(spec, name, found[name])) -%}
+            {%- do named.append(change_tables.under_first_name(spec, name, values[loop.index0])) -%}
         {%- endfor -%}
         to_json(struct({{ named | join(', ') }}), {{ change_tables.json_options() }})
     {%- elif change_tables.column_of(spec, spec.key[0]).data_type | lower == 'binary' -%}
-        hex({{ found[spec.key[0]] }})
+        hex({{ values[0] }})
     {%- else -%}
-        cast({{ found[spec.key[0]] }} as string)
+        cast({{ values[0] }} as string)
     {%- endif -%}
 {%- endmacro %}
 

@@ -35,7 +35,7 @@
     blocks_watermark(spec)     SQL for the staged rows that block the watermark: later runs must read them again. Left out: those that
                                are `waiting`, and where the format has `arrival` those with `_ct_blocks_watermark`
     time_in_sequence(sequence)  the time in the sequence of a load, `yyyy-mm-dd hh:mm:ss`; empty where it has none
-    landed_key(spec)           of raw rows that are each of one key: SQL for its columns, by their names. Left out: `forget` deletes no raw rows
+    landed_key(spec)           of raw rows that are each of one key: SQL for its columns, in their order. Left out: `forget` deletes no raw rows
     reads                      SQL over the log for the changes whose values come from another table than the raw one
     retracts_changes(spec)     whether later rows can show that an accepted change cannot be used
     quarantines(spec, bound)   SQL for the rejected and waiting rows that go into quarantine; none, or left out: all

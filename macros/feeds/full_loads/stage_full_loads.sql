@@ -498,6 +498,6 @@ from wanted_loads
         'retracts_changes': true,
         'read_again': change_tables.whole_rows(),
         'absent_columns': change_tables.columns_absent_from_raw,
-        'landed_key': change_tables.key_in_raw,
+        'landed_key': change_tables.landed_key,
     }) %}
 {% endmacro %}

@@ -373,7 +373,7 @@ judged as (
         'counts_columns': change_tables.qlik_change_tables_counts_columns,
         'landed_sequence': change_tables.qlik_change_tables_landed_sequence,
         'read_again': {'passed': ['after_image_missing', 'after_image_rejected'], 'for_good': 'false'},
-        'landed_key': change_tables.key_in_raw,
+        'landed_key': change_tables.landed_key,
         'undeclared_columns': change_tables.qlik_change_tables_undeclared_columns,
         'absent_columns': change_tables.columns_absent_from_raw,
     }) %}
