@@ -50,11 +50,11 @@ conv(hex(substring({{ value }}, 2, 4)), 16, 10)
     with another arrival it blocks.
 -#}
 {% macro rows_until_their_schema(spec) %}
-    {% do return(change_tables.whole_rows()) if spec.registry is none %}
+    {% set waits = spec.registry is not none %}
     {% do return({
         'for_good': 'false',
-        'passed': ['schema_missing'] if spec.arrival == 'auto' else [],
-        'returning': change_tables._first_rows_with_a_schema,
+        'passed': ['schema_missing'] if waits and spec.arrival == 'auto' else [],
+        'returning': change_tables._first_rows_with_a_schema if waits else none,
     }) %}
 {% endmacro %}
 

@@ -45,10 +45,15 @@
 {#- The parts that formats have in common which read their rows by a `mapping`, and those of a setting `registry`. -#}
 {% macro mapped_parts(has_registry=false) %}
     {% set parts = {
-        'stage': change_tables._stage_by_mapping,
-        'absent_columns': change_tables._absent_columns_by_mapping,
-        'read_again': change_tables.whole_rows(),
-        'column_settings': change_tables.written_as_setting(),
+        'stage': change_tables.mapped_steps,
+        'absent_columns': change_tables.absent_columns_of_mapping,
+        'read_again': {'for_good': 'false'},
+        'column_settings': {
+            'written_as': {
+                'default': none, 'type': 'text', 'values': change_tables.ways_of_writing(),
+                'meaning': "how the feed [writes values](feeds/mapped.md#rows), if not as texts",
+            },
+        },
         'put_together': change_tables.mapped_put_together,
     } %}
     {% do return(parts if not has_registry else dict(
@@ -70,22 +75,6 @@
 {% endmacro %}
 
 
-{#- `read_again` of formats whose raw rows are whole: once read, none is needed to read another one. -#}
-{% macro whole_rows() %}
-    {% do return({'for_good': 'false'}) %}
-{% endmacro %}
-
-
-{% macro _stage_by_mapping(spec, bound) %}
-    {{- change_tables.mapped_steps(spec, bound, change_tables.part_of_format(spec, 'mapping')) -}}
-{% endmacro %}
-
-
-{% macro _absent_columns_by_mapping(spec) %}
-    {% do return(change_tables.absent_columns_of_mapping(spec, change_tables.part_of_format(spec, 'mapping'))) %}
-{% endmacro %}
-
-
 {#-
     Messages of which several entries say by `only` which are theirs, parsed once for all of them: see `shared_rows`. The last step is
     `put_together`: what `parsed` has, and
@@ -96,10 +85,10 @@
 {% macro mapped_put_together_steps(specs, bound) -%}
 {%- set needed_by = [] -%}
 {%- for spec in specs -%}
-    {%- set is_needed = change_tables.concerns_entry(change_tables.part_of_format(spec, 'mapping')) -%}
+    {%- set is_needed = change_tables.concerns_entry(change_tables.mapping_of(spec)) -%}
     {%- do needed_by.append('if(' ~ is_needed ~ ', ' ~ change_tables.text_literal(spec.table_name) ~ ', null)') -%}
 {%- endfor -%}
-{{ change_tables.mapped_landed_steps(specs[0], bound, change_tables.part_of_format(specs[0], 'mapping')) }},
+{{ change_tables.mapped_landed_steps(specs[0], bound, change_tables.mapping_of(specs[0])) }},
 
 needed as (
 
@@ -127,7 +116,7 @@ put_together as (
 
 {#- `put_together` of an entry: none where raw columns have the row, of which each entry reads its own, or where all rows are its own. -#}
 {% macro mapped_put_together(spec) %}
-    {% set mapping = change_tables.part_of_format(spec, 'mapping') %}
+    {% set mapping = change_tables.mapping_of(spec) %}
     {% do return({
         'steps': change_tables.mapped_put_together_steps, 'alike': change_tables.mapped_likeness, 'tables': change_tables.mapped_tables,
     } if mapping.message and mapping.row and mapping.only else none) %}

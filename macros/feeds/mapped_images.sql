@@ -154,7 +154,7 @@
     {% set is_delete = "_ct_operation = 'delete'" %}
     {% set row_is_null = rows.row.sql ~ ' is null' if rows.row.sql else none %}
     {% set missing, found, found_before = [], {}, {} %}
-    {% set absent = change_tables.absent_columns_of_mapping(spec, mapping) %}
+    {% set absent = change_tables.absent_columns(spec) %}
     {% for column in spec.columns %}
         {% set is_absent = column.name in absent %}
         {% do found.update({column.name: {'sql': 'null', 'data_type': 'void'} if is_absent else change_tables._field_of_row(spec, rows.row, column.name, missing)}) %}
@@ -219,9 +219,9 @@
 
 
 {#- Of rows that are columns or fields, the retired columns that these are without. Maps have a name where a row has its column. -#}
-{% macro absent_columns_of_mapping(spec, mapping) %}
-    {% set mapping = dict({'message': none, 'row': none}, **mapping) %}
-    {% set row = change_tables._mapped_row(spec, mapping, mapping.row, 'row') if spec.retired else {'kind': 'none'} %}
+{% macro absent_columns_of_mapping(spec) %}
+    {% set mapping = change_tables.mapping_of(spec) %}
+    {% set row = change_tables._mapped_row(spec, mapping, mapping.row, 'row') %}
     {% set absent = [] %}
     {% for name in spec.retired if row.kind == 'fields' %}
         {% set lacks = [] %}

@@ -21,11 +21,17 @@
     bytes_as         how bytes are written in texts: hex or base64
     columns          SQL of the further columns that a format has
 -#}
-{% macro mapped_steps(spec, bound, mapping) %}
-    {%- set mapping = dict({
+{% macro mapping_of(spec) %}
+    {% do return(dict({
         'message': none, 'only': none, 'changed_at': none, 'transaction_id': none, 'row': none, 'row_before': none, 'not_captured': none,
         'position': none, 'bytes_as': 'hex', 'columns': {},
-    }, **mapping) -%}
+    }, **change_tables.part_of_format(spec, 'mapping'))) %}
+{% endmacro %}
+
+
+{#- The staging of formats that have a mapping. -#}
+{% macro mapped_steps(spec, bound) %}
+    {%- set mapping = change_tables.mapping_of(spec) -%}
     {%- set images = change_tables.mapped_images(spec, mapping) -%}
     {%- do change_tables.refuse_times_as_sequences(spec, mapping) -%}
 {{ change_tables.mapped_read_steps(spec, bound, mapping, images) }},

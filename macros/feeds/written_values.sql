@@ -7,17 +7,6 @@
 {% endmacro %}
 
 
-{#- The setting of declared columns, for the formats that have it. -#}
-{% macro written_as_setting() %}
-    {% do return({
-        'written_as': {
-            'default': none, 'type': 'text', 'values': change_tables.ways_of_writing(),
-            'meaning': "how the feed [writes values](feeds/mapped.md#rows), if not as texts",
-        },
-    }) %}
-{% endmacro %}
-
-
 {#- What is wrong with `written_as` of the declared columns. -#}
 {% macro written_as_mistakes(columns) %}
     {% set found = [] %}

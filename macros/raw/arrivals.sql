@@ -111,7 +111,7 @@
 
 {#- The arrival of an entry, or none. -#}
 {% macro arrival_of(spec) %}
-    {% set name = change_tables.part_of_format(spec, 'arrival_column') if spec.arrival == 'auto' else spec.arrival %}
+    {% set name = spec[change_tables.format_of(spec.format).arrival_column] | default(none) if spec.arrival == 'auto' else spec.arrival %}
     {% do return(none) if name == 'none' %}
     {% do return(change_tables._arrival_of_files(spec)) if name == 'files' %}
     {% do return(change_tables.natural_arrival(spec) or change_tables._arrival_of_versions(spec)) if name is none %}
@@ -164,7 +164,7 @@
 {#- The arrival of an entry that another one asks for; none also where the entry itself would be stopped. -#}
 {% macro arrival_if_sound(spec) %}
     {% set landed = change_tables.landed_columns(spec, spec.relation) %}
-    {% set name = change_tables.part_of_format(spec, 'arrival_column') if spec.arrival == 'auto' else spec.arrival %}
+    {% set name = spec[change_tables.format_of(spec.format).arrival_column] | default(none) if spec.arrival == 'auto' else spec.arrival %}
     {% if not landed %}
         {% do return(none) %}
     {% elif name == 'files' %}

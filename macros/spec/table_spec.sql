@@ -35,8 +35,8 @@
     {% endfor %}
     {% do given.update(node.config.meta.change_table) %}
     {% set declared = change_tables.declared_columns(node) %}
-    {% set multi_valued_of_format = change_tables.format_of(given.format).multi_valued %}
-    {% set multi_valued = multi_valued_of_format(declared) if multi_valued_of_format else [] %}
+    {% set has_multi_valued = 'multi_valued' in change_tables.format_of(given.format).column_settings %}
+    {% set multi_valued = declared | selectattr('meta.multi_valued') | list if has_multi_valued else [] %}
     {% set own_key = change_tables.key_columns_of_format(given) %}
     {% set columns = own_key + declared | reject('in', multi_valued) | list %}
     {% set spec = given.copy() %}

@@ -196,11 +196,6 @@ judged as (
 {% endmacro %}
 
 
-{% macro full_loads_arrival_column(spec) %}
-    {% do return(spec.load_column) %}
-{% endmacro %}
-
-
 {% macro full_loads_landed_sequence(spec) %}
     {% set part = change_tables.sequence_of_load(spec) %}
     {% do return(change_tables.sequence_of_parts([part]).replace('_ct_sequence_1', part.sql)) %}
@@ -492,11 +487,11 @@ from wanted_loads
             {'name': '_earlier_rows', 'data_type': 'bigint', 'completes': true, 'description': 'how many rows the loads before it had then'},
         ],
         'settings_of_order': ['load_column'],
-        'arrival_column': change_tables.full_loads_arrival_column,
+        'arrival_column': 'load_column',
         'landed_sequence': change_tables.full_loads_landed_sequence,
         'read_with': change_tables.full_loads_read_with,
         'retracts_changes': true,
-        'read_again': change_tables.whole_rows(),
+        'read_again': {'for_good': 'false'},
         'absent_columns': change_tables.columns_absent_from_raw,
         'landed_key': change_tables.landed_key,
     }) %}

@@ -346,12 +346,6 @@ answered as (
 {% endmacro %}
 
 
-{#- The declared columns of many values. The log has each value by itself, and they are no part of a row. -#}
-{% macro idm_event_log_multi_valued(columns) %}
-    {% do return(columns | selectattr('meta.multi_valued') | list) %}
-{% endmacro %}
-
-
 {#- The columns of an event log. Their order differs between driver generations, so they are always named. -#}
 {% macro _event_log_columns() %}
     {% do return([
@@ -574,7 +568,6 @@ unclaimed as (
             {'name': '_table_key', 'data_type': 'string', 'description': 'the table key, as it was logged'},
         ],
         'origin': ['_changed_at'],
-        'multi_valued': change_tables.idm_event_log_multi_valued,
         'settings_of_order': ['future_events'],
         'other_tables': ['replica'],
         'absent_columns': change_tables.idm_event_log_absent_columns,

@@ -3,8 +3,8 @@
     is one change.
 -#}
 
-{#- The mapping that an entry says: see mapped_steps. -#}
-{% macro mapping_of(spec) %}
+{#- The mapping that an entry says: see mapping_of. -#}
+{% macro mapped_mapping(spec) %}
     {% set settings = spec.settings.items() | selectattr(0, 'in', change_tables.mapped_settings()) %}
     {% do return(dict(settings, sequence=change_tables.sequence_parts(spec.settings.sequence))) %}
 {% endmacro %}
@@ -111,7 +111,7 @@
 {#- What the models must know of this format: see `format_of`. -#}
 {% macro mapped_format() %}
     {% do return(dict(change_tables.mapped_parts(), **{
-        'mapping': change_tables.mapping_of,
+        'mapping': change_tables.mapped_mapping,
         'settings': change_tables.mapped_settings(),
         'mistakes': change_tables.mapped_mistakes,
         'arrival': change_tables.mapped_arrival,
