@@ -2,8 +2,8 @@
     The rows of a mapping, the row and the row before:
 
     kind                     texts: maps of names and texts; fields: columns and fields of the raw table
-    read, read_before        name -> {sql, data_type}: the columns as they land; of the row before the key alone, as `_ct_before_1` and on
-    columns, before          the same as typed_columns takes them
+    columns, before          name in lower case -> {name, sql, data_type}: the columns as they land; of the row before the key alone, as
+                             `_ct_before_1` and on
     two_values               SQL for what is wrong with a row that has a renamed column twice, of columns and fields
     written                  those that are written otherwise than a text or a column shows them: see `written_value`
     maps                     of texts, name -> SQL for the maps as they land
@@ -23,17 +23,12 @@
             "`row` and `row_before` must be alike, got " ~ rows.row.kind ~ " and " ~ rows.row_before.kind
         ) %}
     {% endif %}
-    {% set images = {'kind': rows.row.kind, 'written': [], 'two_values': [], 'read': {}, 'read_before': {}, 'columns': {}, 'before': {}} %}
+    {% set images = {'kind': rows.row.kind, 'written': [], 'two_values': [], 'columns': {}, 'before': {}} %}
     {% if rows.row.kind == 'texts' %}
         {% do change_tables._images_of_texts(spec, mapping, rows, images) %}
     {% else %}
         {% do change_tables._images_of_fields(spec, mapping, rows, images) %}
     {% endif %}
-    {% for values, types in [(images.read, images.columns), (images.read_before, images.before)] %}
-        {% for name, value in values.items() %}
-            {% do types.update({name | lower: {'name': name, 'data_type': value.data_type}}) %}
-        {% endfor %}
-    {% endfor %}
     {% do change_tables.refuse_landed_types(spec, spec.relation, images.columns) %}
     {% do return(images) %}
 {% endmacro %}
@@ -279,7 +274,7 @@
 {#- Notes a column of a row: its value, read as `written_as` says. -#}
 {% macro _add_value(spec, column, sql, data_type, is_before, images, bytes_as) %}
     {% set written_as = change_tables.column_of(spec, column.label or column.name).meta.get('written_as') %}
-    {% set value = {'sql': sql, 'data_type': data_type} %}
+    {% set value = {'name': column.name, 'sql': sql, 'data_type': data_type} %}
     {% if written_as %}
         {% set text = 'cast(' ~ sql ~ ' as string)' if data_type != 'string' else sql %}
         {% do value.update(change_tables.written_value(written_as, text, column)) %}
@@ -287,5 +282,5 @@
     {% elif data_type == 'string' and change_tables.canonical_type(column.data_type) == 'binary' %}
         {% do value.update({'data_type': bytes_as}) %}
     {% endif %}
-    {% do images['read_before' if is_before else 'read'].update({column.name: value}) %}
+    {% do images['before' if is_before else 'columns'].update({column.name | lower: value}) %}
 {% endmacro %}

@@ -256,8 +256,9 @@ parsed as (
 unpacked as (
 
     select
-    {%- for name, column in (images.read.items() | list) + (images.read_before.items() | list) %}
-        {{ column.sql ~ (' as ' ~ change_tables.quoted(name) if column.sql != change_tables.quoted(name) else '') }},
+    {%- for column in (images.columns.values() | list) + (images.before.values() | list) %}
+        {%- set name = change_tables.quoted(column.name) %}
+        {{ column.sql ~ (' as ' ~ name if column.sql != name else '') }},
     {%- endfor %}
         {%- if images.kind == 'texts' %}
         {{ change_tables.missing_key(spec) }} as _ct_missing_key,
