@@ -17,9 +17,8 @@ conv(hex(substring({{ value }}, 2, 4)), 16, 10)
 
 {#- The raw table with the schemas of an entry's registry; none where it has no registry. -#}
 {% macro registry_of(spec) %}
-    {% do return(none) if spec.get('registry') is none %}
-    {% set registry = change_tables.relation_of_node(change_tables.find_source(spec.source_name, spec.registry)) %}
-    {% do change_tables.landed_columns(spec, registry, ['id', 'schema'], "a registry's schemas land with their ids") %}
+    {% set registry = change_tables.relation_of_setting(spec, 'registry') %}
+    {% do change_tables.landed_columns(spec, registry, ['id', 'schema'], "a registry's schemas land with their ids") if registry is not none %}
     {% do return(registry) %}
 {% endmacro %}
 

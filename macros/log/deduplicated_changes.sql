@@ -155,8 +155,7 @@ deliveries as (
     {% set run = dict(run, shared=change_tables.shared_rows(spec, run)) %}
     {% set lacks = change_tables.columns_that_load_lacks(spec) if spec.snapshot and bound.snapshot else [] %}
     {% if lacks %}
-        {% set load = change_tables.relation_of_node(change_tables.find_source(spec.source_name, spec.snapshot)) %}
-        {% do log(this ~ ': the load ' ~ load ~ ' lacks ' ~ lacks | join(', ') ~ ': null in its rows', info=true) %}
+        {% do log(this ~ ': the load ' ~ change_tables.relation_of_setting(spec, 'snapshot') ~ ' lacks ' ~ lacks | join(', ') ~ ': null in its rows', info=true) %}
     {% endif %}
     {% do return([spec, run]) %}
 {% endmacro %}

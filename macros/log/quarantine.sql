@@ -144,10 +144,8 @@ group by _ct_quarantine_id
     by now. Where that is a hash of declared columns, as in Qlik change tables, it is found by its own hash.
 -#}
 {% macro count_lost_rows(spec, quarantine) %}
-    {% set relations = [spec.relation] %}
-    {% do relations.append(change_tables.relation_of_node(change_tables.find_source(spec.source_name, spec.snapshot))) if spec.snapshot %}
     {% set hashes = [] %}
-    {% for relation in relations %}
+    {% for relation in [spec.relation, change_tables.relation_of_setting(spec, 'snapshot')] | reject('none') %}
         {% set json = 'to_json(struct(*), ' ~ change_tables.json_options() ~ ')' %}
         {% do hashes.append("select concat('" ~ loop.cycle('', 'load:') ~ "', " ~ change_tables._hash_of_raw_row(json) ~ ') as _ct_hash from ' ~ relation) %}
     {% endfor %}

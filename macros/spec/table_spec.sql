@@ -123,6 +123,12 @@
 {% endmacro %}
 
 
+{#- The raw table that a setting of an entry names, as its load; none where it names none. -#}
+{% macro relation_of_setting(spec, setting) %}
+    {% do return(change_tables.relation_of_node(change_tables.find_source(spec.source_name, spec[setting])) if spec.get(setting) else none) %}
+{% endmacro %}
+
+
 {% macro declared_columns(node) %}
     {% set columns = [] %}
     {% for column in node.columns.values() %}

@@ -49,7 +49,7 @@
 {#- The rows of the load. -#}
 {% macro _forget_in_load(held) %}
     {% set spec = held.spec %}
-    {% set load = change_tables.relation_of_node(change_tables.find_source(spec.source_name, spec.snapshot)) %}
+    {% set load = change_tables.relation_of_setting(spec, 'snapshot') %}
     {% set existing = load_relation(load) %}
     {% if change_tables.why_left_alone(existing) %}
         {% do print(load ~ ': left alone: ' ~ change_tables.why_left_alone(existing)) %}

@@ -150,8 +150,9 @@ judged as (
 
 
 {#- The columns of a replica, which need not have the retired ones. -#}
-{% macro _landed_replica(spec, replica) %}
+{% macro _landed_replica(spec) %}
     {% set expected = spec.column_names | reject('in', spec.retired) | list %}
+    {% set replica = change_tables.relation_of_setting(spec, 'replica') %}
     {% set landed = change_tables.landed_columns(spec, replica, expected, "a replica has the table's declared columns", has_row=true) %}
     {% do return(change_tables.with_absent_columns(landed, spec.retired)) %}
 {% endmacro %}
@@ -159,9 +160,7 @@ judged as (
 
 {#- The log of events names columns in each event; its replica may be without some. -#}
 {% macro idm_event_log_absent_columns(spec) %}
-    {% do return([]) if spec.replica is none %}
-    {% set replica = change_tables.relation_of_node(change_tables.find_source(spec.source_name, spec.replica)) %}
-    {% do return(change_tables.absent_names(change_tables._landed_replica(spec, replica))) %}
+    {% do return(change_tables.absent_names(change_tables._landed_replica(spec)) if spec.replica is not none else []) %}
 {% endmacro %}
 
 
@@ -174,8 +173,8 @@ judged as (
     `_present_columns`: they count only where it starts the row.
 -#}
 {% macro _read_event_steps(spec, bound, others) -%}
-{%- set replica = change_tables.relation_of_node(change_tables.find_source(spec.source_name, spec.replica)) -%}
-{%- set landed = change_tables._landed_replica(spec, replica) -%}
+{%- set replica = change_tables.relation_of_setting(spec, 'replica') -%}
+{%- set landed = change_tables._landed_replica(spec) -%}
 {%- do change_tables.refuse_landed_types(spec, replica, landed) -%}
 {%- set misfits, forbidden = {}, {} -%}
 {%- for column in spec.columns if column.name in others -%}

@@ -427,9 +427,8 @@ unclaimed as (
 {#- Extents that land as texts are taken apart by a function. -#}
 {% macro openedge_cdc_functions(spec) %}
     {% set texts = [] %}
-    {% set snapshot = [change_tables.relation_of_node(change_tables.find_source(spec.source_name, spec.snapshot))] if spec.snapshot else [] %}
     {% for column in spec.columns if change_tables.type_tree(column.data_type).kind == 'array' %}
-        {% for relation in [spec.relation] + snapshot %}
+        {% for relation in [spec.relation, change_tables.relation_of_setting(spec, 'snapshot')] | reject('none') %}
             {% set landed = change_tables.landed_columns(spec, relation, has_row=true).get(column.name | lower) %}
             {% do texts.append(column.name) if landed and not landed.data_type.startswith('array') %}
         {% endfor %}

@@ -220,10 +220,8 @@ decoded as (
 
 {#- The steps to the schemas of an entry: of its metadata messages, and of its registry. -#}
 {% macro kafka_schema_steps_of_entry(spec) -%}
-    {%- set metadata = change_tables.find_source(spec.source_name, spec.metadata) -%}
-    {{- change_tables.kafka_schema_steps(
-        change_tables.relation_of_node(metadata) if spec.metadata else spec.relation, spec.serialization, change_tables.registry_of(spec)
-    ) -}}
+    {%- set metadata = change_tables.relation_of_setting(spec, 'metadata') or spec.relation -%}
+    {{- change_tables.kafka_schema_steps(metadata, spec.serialization, change_tables.registry_of(spec)) -}}
 {%- endmacro %}
 
 
