@@ -204,12 +204,19 @@ coalesce({{ mapping.only }}, true){{ ' or _ct_has_waited' if (mapping.message or
         "Avro needs the column " ~ message.column ~ " of " ~ spec.relation ~ " to be binary, it is " ~ landed[message.column | lower].data_type
     ) -%}
 {%- endif -%}
+{%- if message -%}
+    {#- the text of a message that is not of the type of the entry is kept. Its fields can be in one field of it, its envelope -#}
+    {%- set in_envelope = message.envelope ~ ': struct<' ~ message.type ~ '>, ' if message.envelope -%}
+    {%- set type = message.type if change_tables.message_is_map(message) else 'struct<_ct_corrupt: string, ' ~ in_envelope ~ message.type ~ '>' -%}
+    {#- of Avro that its schema does not fit, what is wrong, which is no JSON -#}
+    {%- set avro = 'avro_to_json(cast(' ~ change_tables.quoted(message.column) ~ ' as binary), ' ~ change_tables.text_literal(message.avro or '') ~ ')' -%}
+{%- endif -%}
 landed as (
 
     select
         *,
         {%- if message and not registry %}
-        {{ change_tables._message_text(message) }} as _ct_text,
+        {{ "coalesce(" ~ avro ~ "['json'], " ~ avro ~ "['error'])" if message.avro else 'cast(' ~ change_tables.quoted(message.column) ~ ' as string)' }} as _ct_text,
         {%- endif %}
         {%- if mapping.position %}
         concat_ws(':', {{ change_tables.each(mapping.position, "coalesce(cast({name} as string), '')") | join(', ') }}) as _ct_raw_id,
@@ -236,18 +243,10 @@ parsed as (
         {{ change_tables.message_body(message) }} as message
     from
         {{ 'decoded' if registry else 'landed' }}
-        lateral view explode(array(from_json(_ct_text, '{{ change_tables.message_type(message) | replace("'", "\\'") }}', {{ change_tables.json_reading_options() }}))) as _ct_message
+        lateral view explode(array(from_json(_ct_text, '{{ type | replace("'", "\\'") }}', {{ change_tables.json_reading_options() }}))) as _ct_message
 
 )
 {%- endif %}
-{%- endmacro %}
-
-
-{#- A message as JSON. Of Avro that its schema does not fit, what is wrong, which is none. -#}
-{% macro _message_text(message) -%}
-    {%- set column = change_tables.quoted(message.column) -%}
-    {%- set read = 'avro_to_json(cast(' ~ column ~ ' as binary), ' ~ change_tables.text_literal(message.avro) ~ ')' -%}
-    {{ "coalesce(" ~ read ~ "['json'], " ~ read ~ "['error'])" if message.avro else 'cast(' ~ column ~ ' as string)' }}
 {%- endmacro %}
 
 
@@ -343,13 +342,6 @@ unpacked as (
             {{ change_tables.readable(change_tables.quoted(column.name)) ~ ' as ' ~ change_tables.quoted(column.name) if column.name in binary else change_tables.quoted(column.name) }}{{ ',' if not loop.last }}
             {%- endfor %}
         )
-{%- endmacro %}
-
-
-{#- The type of a message: what the entry says, and the text of one that is not of it. Its fields can be in one field of it, its envelope. -#}
-{% macro message_type(message) -%}
-    {%- set in_envelope = message.envelope ~ ': struct<' ~ message.type ~ '>, ' if message.envelope -%}
-    {{- message.type if change_tables.message_is_map(message) else 'struct<_ct_corrupt: string, ' ~ in_envelope ~ message.type ~ '>' -}}
 {%- endmacro %}
 
 

@@ -76,7 +76,7 @@
     {%- else -%}
         {%- set names, fields, faults = [], [], ['size(array_distinct(map_keys(fields))) < size(fields)'] -%}
         {%- for name in spec.renamed -%}
-            {%- do faults.append(change_tables._has_two_texts(spec, name, 'fields')) -%}
+            {%- do faults.append('size(' ~ change_tables._texts_of_column(spec, name, 'fields') ~ ') > 1') -%}
             {%- for template in ['{name}'] + templates -%}
                 {%- set literals = change_tables._names_in_rows(spec, name, template) -%}
                 {%- do names.extend(literals) -%}
@@ -105,12 +105,7 @@
 {% endmacro %}
 
 
-{#- Whether a row has a renamed column under two names with different values. -#}
-{% macro _has_two_texts(spec, name, row) -%}
-    size({{ change_tables._texts_of_column(spec, name, row) }}) > 1
-{%- endmacro %}
-
-
+{#- The different values that a row has of a renamed column, under its several names. -#}
 {% macro _texts_of_column(spec, name, row) -%}
     array_distinct(array_compact(array({{ row }}[{{ change_tables._names_in_rows(spec, name) | join('], ' ~ row ~ '[') }}])))
 {%- endmacro %}
@@ -154,7 +149,7 @@
         case
             {%- for name in spec.renamed %}
             {%- for row in ['_ct_row', '_ct_row_before'] %}
-            when {{ change_tables._has_two_texts(spec, name, row) }}
+            when size({{ change_tables._texts_of_column(spec, name, row) }}) > 1
                 then concat({{ change_tables.text_literal('value_does_not_fit: ' ~ change_tables.said_of_two_values(name, change_tables.landing_names(spec, name))) }}, array_join({{ change_tables._texts_of_column(spec, name, row) }}, ', '))
             {%- endfor %}
             {%- endfor %}

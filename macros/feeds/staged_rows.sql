@@ -147,7 +147,14 @@ staged_rows as (
         {{ column.name }},
         {%- endfor %}
         {{ change_tables._of_change(is_change, change.report, 'string') }} as _report,
-        {{ change_tables.place_of_row(bound, blocks) }}
+        {#-
+            A number by which rows differ that are the same in all else. It also keeps Spark from computing a row twice: a column that has
+            another value at each evaluation stops conditions on staged rows from being pushed below it.
+        #}
+        monotonically_increasing_id() as _ct_place
+        {%- for column in ['_ct_arrival', blocks] if bound.arrival and column %},
+        {{ column }}
+        {%- endfor %}
     from {{ rows }}
 {%- endmacro %}
 
@@ -166,19 +173,6 @@ staged_rows as (
             {%- endfor %}
         end
     {%- endif -%}
-{%- endmacro %}
-
-
-{#-
-    A number by which rows differ that are the same in all else. It also keeps Spark from computing a row twice: a column that has
-    another value at each evaluation stops conditions on staged rows from being pushed below it. After it come the arrival and, where
-    the format says it, what blocks the watermark, where the bound has an arrival.
--#}
-{% macro place_of_row(bound, blocks) -%}
-    monotonically_increasing_id() as _ct_place
-    {%- for column in ['_ct_arrival', blocks] if bound.arrival and column %},
-        {{ column }}
-    {%- endfor -%}
 {%- endmacro %}
 
 

@@ -41,14 +41,9 @@
     {%- set condition_of = change_tables.format_of(spec.format).quarantines -%}
     _status in ('rejected', 'waiting')
     {%- set condition = condition_of(spec, bound) if condition_of else none -%}
-    {%- if condition %} and {{ '(_ct_is_of_load or ' ~ condition ~ ')' if change_tables._reads_load(spec, bound) else condition }}
+    {%- if condition %} and {{ '(_ct_is_of_load or ' ~ condition ~ ')' if spec.snapshot and bound.snapshot else condition }}
     {%- endif %}
 {%- endmacro %}
-
-
-{% macro _reads_load(spec, bound) %}
-    {% do return(spec.snapshot and bound.snapshot) %}
-{% endmacro %}
 
 
 {#- The `_row_id` of a staged row that is to be quarantined, else null. -#}
@@ -56,7 +51,7 @@
     {%- set hash = change_tables._hash_of_raw_row('_raw_row') -%}
 case
     when {{ change_tables.is_to_be_quarantined(spec, bound) }}
-        then {{ "concat(if(_ct_is_of_load, 'load:', ''), " ~ hash ~ ')' if change_tables._reads_load(spec, bound) else hash }}
+        then {{ "concat(if(_ct_is_of_load, 'load:', ''), " ~ hash ~ ')' if spec.snapshot and bound.snapshot else hash }}
 end
 {%- endmacro %}
 

@@ -39,12 +39,6 @@
 {% endmacro %}
 
 
-{#- The group of such a struct, as SQL. -#}
-{% macro fields_of_group(struct, arrival) %}
-    {% do return(change_tables.each(arrival.group, struct ~ '[{text}]')) %}
-{% endmacro %}
-
-
 {#- Such a struct as texts: the values of the group, then those of the position. -#}
 {% macro arrival_as_texts(struct, arrival) %}
     {% do return(

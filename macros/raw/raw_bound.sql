@@ -303,7 +303,7 @@ from (
         {{ by }}({{ first }}, length({{ first }})) filter (where {{ first }} rlike '^[0-9]+$') as _ct_{{ end }}
         {%- endfor %}
     from places
-    {{- '\n    group by ' ~ change_tables.fields_of_group('_ct_arrival', arrival) | join(', ') if arrival.group }}
+    {{- '\n    group by ' ~ change_tables.each(arrival.group, '_ct_arrival[{text}]') | join(', ') if arrival.group }}
 ) as looked
 {%- if counts_all %}
 right join (select count(*) as _ct_all from {{ spec.relation }})

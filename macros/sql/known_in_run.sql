@@ -57,9 +57,3 @@
     {% endfor %}
     {% do return({'relations': relations}) %}
 {% endmacro %}
-
-
-{% macro drop_found_relation(relation) %}
-    {% do adapter.drop_relation(relation) %}
-    {% do change_tables.known_in_run('relations').update({relation | string | lower: none}) %}
-{% endmacro %}

@@ -48,7 +48,8 @@ as
 {% macro _properties_of_own_view(view) %}
     {% set existing = change_tables.found_relation(view) %}
     {% if existing is not none and not existing.is_view %}
-        {% do change_tables.drop_found_relation(view.incorporate(type=existing.type)) %}
+        {% do adapter.drop_relation(view.incorporate(type=existing.type)) %}
+        {% do change_tables.known_in_run('relations').update({view | string | lower: none}) %}
         {% do return({}) %}
     {% endif %}
     {% do return(change_tables.properties_of_view(existing)) %}

@@ -1,9 +1,21 @@
 {#-
-    From the records of GoldenGate trails to `staged`. Records get their transactions and are put together (trail_records.sql). They
-    are unpacked into the table's columns as texts, which are then typed and judged.
+    From the records of GoldenGate trails to `staged`. Records get their transactions and are put together (trail_records.sql), which a run may
+    have done for all tables of the trail at once (see `shared_rows`). They are unpacked into the table's columns as texts, which are then typed
+    and judged. A record of another table that begins an open transaction (`not _ct_is_own`) only blocks the watermark.
 -#}
 {% macro stage_goldengate_trail(spec, bound) %}
-{{ change_tables.trail_record_steps(spec, bound) }},
+{%- if not bound.shared -%}
+{{ change_tables.trail_put_together_steps([spec], bound) }},
+
+{% endif -%}
+records as (
+
+    select
+        {{ change_tables.columns_as_matched(spec) }},
+        coalesce(_ct_table = {{ change_tables.text_literal(spec.settings.table_name) }}, false) as _ct_is_own
+    from {{ change_tables.rows_put_together(spec, bound) }}
+
+),
 
 {{ change_tables.unpacked_and_typed_steps(spec, 'records') }},
 
@@ -197,6 +209,17 @@ unclaimed as (
 {%- endmacro %}
 
 
+{#- The tables of which rows are put together for an entry, as `_ct_table` has them. -#}
+{% macro goldengate_trail_tables(spec) %}
+    {% do return([spec.settings.table_name]) %}
+{% endmacro %}
+
+
+{% macro goldengate_trail_likeness(spec) %}
+    {% do return([spec.repeated_transactions]) %}
+{% endmacro %}
+
+
 {% macro goldengate_trail_format() %}
     {% do return({
         'stage': change_tables.stage_goldengate_trail,
@@ -233,6 +256,8 @@ unclaimed as (
         },
         'commits': change_tables.goldengate_trail_commits,
         'group_of_sequence': change_tables.trail_of_sequence,
-        'put_together': {'steps': change_tables.trail_put_together_steps, 'alike': change_tables.trail_likeness, 'tables': change_tables.trail_tables},
+        'put_together': {
+            'steps': change_tables.trail_put_together_steps, 'alike': change_tables.goldengate_trail_likeness, 'tables': change_tables.goldengate_trail_tables,
+        },
     }) %}
 {% endmacro %}
