@@ -439,3 +439,28 @@ case
         {{ value | trim }}
 end
 {%- endmacro %}
+
+
+{% macro delivered_headers(spec) %}
+    {% set types = change_tables.contract_column_types() %}
+    {% set columns = [] %}
+    {% for name in ['_change_op', '_present_columns', '_changed_columns', '_changed_at', '_transaction_id', '_raw_id'] %}
+        {% do columns.append({'name': name, 'data_type': types[name], 'holds_no_nulls': true}) %}
+    {% endfor %}
+    {% do return(columns + spec.columns_of_format) %}
+{% endmacro %}
+
+
+{#- All by which one delivery of a change can differ from another, but for the key before. -#}
+{% macro delivery_columns(spec) %}
+    {% do return(spec.columns + change_tables.delivered_headers(spec)) %}
+{% endmacro %}
+
+
+{#-
+    Whether what lands later can show that a change which was accepted cannot be used, so that the log must give it up: for the
+    format to say. Its staging then gives rejected or ignored rows the `_change_id` that they would have.
+-#}
+{% macro retracts_changes(spec) %}
+    {% do return(change_tables.part_of_format(spec, 'retracts_changes')) %}
+{% endmacro %}
