@@ -3,13 +3,11 @@
     raw table, by `id` and `schema`.
 -#}
 
-{#- Whether bytes begin with the prefix of a registry, as SQL. -#}
 {% macro has_registry_prefix(value) -%}
 startswith({{ value }}, X'00') and length({{ value }}) > 5
 {%- endmacro %}
 
 
-{#- The id in the prefix, as text. -#}
 {% macro id_in_prefix(value) -%}
 conv(hex(substring({{ value }}, 2, 4)), 16, 10)
 {%- endmacro %}
@@ -23,7 +21,6 @@ conv(hex(substring({{ value }}, 2, 4)), 16, 10)
 {% endmacro %}
 
 
-{#- The setting of formats whose messages can be so. -#}
 {% macro registry_setting() %}
     {% do return({
         'default': none, 'type': 'text',

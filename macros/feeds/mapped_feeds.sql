@@ -13,7 +13,6 @@
 {% endmacro %}
 
 
-{#- What is wrong with the words of operations. -#}
 {% macro operations_mistakes(operations, meanings=['insert', 'update', 'upsert', 'delete', 'truncate', 'snapshot', 'ignore']) %}
     {% if operations is not mapping or not operations %}
         {% do return(["`operations` must say what each word means, as {I: insert, U: update, D: delete}, got " ~ change_tables.shown_value(operations)]) %}

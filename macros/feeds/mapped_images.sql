@@ -143,7 +143,6 @@
 {% endmacro %}
 
 
-{#- Rows that are columns or fields of the raw table. -#}
 {% macro _images_of_fields(spec, mapping, rows, images) %}
     {% set before = rows.row_before %}
     {% set is_delete = "_ct_operation = 'delete'" %}
@@ -207,7 +206,6 @@
 {% endmacro %}
 
 
-{#- SQL for the key, column by column, by what was found of the columns. -#}
 {% macro _key_values(spec, found) %}
     {% do return(found.items() | selectattr(0, 'in', spec.key) | map(attribute='1.sql') | list) %}
 {% endmacro %}

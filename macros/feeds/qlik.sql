@@ -22,7 +22,6 @@
 {%- endmacro %}
 
 
-{#- The setting for such words, by what they can mean. -#}
 {% macro operations_setting(meanings) %}
     {% do return({'default': none, 'type': 'mapping', 'meaning': "further words for operations: word → `" ~ meanings | join('`, `') ~ '`'}) %}
 {% endmacro %}

@@ -25,7 +25,6 @@
 {% endmacro %}
 
 
-{#- A column's name in the maps, as a literal. -#}
 {% macro name_in_row(spec, name) -%}
     {{- change_tables.text_literal(name | lower if spec.settings.column_names == 'ignore_case' else name) -}}
 {%- endmacro %}
@@ -105,7 +104,6 @@
 {% endmacro %}
 
 
-{#- The different values that a row has of a renamed column, under its several names. -#}
 {% macro _texts_of_column(spec, name, row) -%}
     array_distinct(array_compact(array({{ row }}[{{ change_tables._names_in_rows(spec, name) | join('], ' ~ row ~ '[') }}])))
 {%- endmacro %}
@@ -244,7 +242,6 @@ typed as (
 {% endmacro %}
 
 
-{#- The key before as a struct, of its typed columns. -#}
 {% macro key_before(spec) -%}
     struct({{ change_tables.each(spec.key, '_ct_before_{number} as {name}') | join(', ') }})
 {%- endmacro %}

@@ -21,13 +21,11 @@
 {%- endmacro %}
 
 
-{#- SQL for the code of such a text. -#}
 {% macro code_of(reason) -%}
     substring_index({{ reason }}, ':', 1)
 {%- endmacro %}
 
 
-{#- SQL for its detail. -#}
 {% macro detail_of(reason) -%}
     trim(substring({{ reason }}, instr({{ reason }}, ':') + 1))
 {%- endmacro %}
@@ -57,7 +55,6 @@
 {%- endmacro %}
 
 
-{#- The verdict on rows of other entries. -#}
 {% macro not_of_entry() -%}
     struct(cast(null as string) as status, cast(null as string) as reason)
 {%- endmacro %}

@@ -147,7 +147,6 @@
 {% endmacro %}
 
 
-{#- What comes of a run that has written nothing. -#}
 {% macro _unchanged_log(run) %}
     {% do return({'checkpoint': run.checkpoint_before, 'checkpoints': run.checkpoints, 'facts': none}) %}
 {% endmacro %}

@@ -31,7 +31,6 @@
 {%- endmacro %}
 
 
-{#- The query for what a run of a log writes, or looks at before it does. -#}
 {% macro query_of_run(spec, run) -%}
     {%- set with_log = run.kind == 'everything' -%}
     {#- a row can be a change and block the watermark -#}
@@ -61,13 +60,11 @@ where _ct_is_change or _ct_quarantine_id is not null{{ ' or _ct_waiting_since is
 {% endmacro %}
 
 
-{#- What a batch has of its raw rows, besides the columns of a log. -#}
 {% macro _columns_of_raw_rows(run) %}
     {% do return(['_ct_quarantine_id', '_status', '_status_reason', '_raw_row'] + (['_ct_waiting_since'] if run.arrival else [])) %}
 {% endmacro %}
 
 
-{#- What a batch has besides the columns of a log. -#}
 {% macro _columns_of_batch(spec, run) %}
     {% set columns = change_tables._columns_of_raw_rows(run) %}
     {% if change_tables.retracts_changes(spec) and run.kind == 'since' %}

@@ -1,6 +1,5 @@
 {#- The table of a log: its columns, and what is written to it. -#}
 
-{#- The columns of a log, as its view shows them. -#}
 {% macro log_view_columns(spec) %}
     {% do return([
         '_change_op', '_change_seq', '_changed_at', '_transaction_id', '_change_id', '_present_columns',

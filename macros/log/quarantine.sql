@@ -77,7 +77,6 @@ end
 {%- endmacro %}
 
 
-{#- Whether a run has set rows aside. -#}
 {% macro sets_rows_aside(found) %}
     {% do return(found.quarantined_rows > 0 or found.waiting | length > 0) %}
 {% endmacro %}

@@ -103,7 +103,6 @@
 {% endmacro %}
 
 
-{#- The arrival of an entry, or none. -#}
 {% macro arrival_of(spec) %}
     {% set name = spec[change_tables.format_of(spec.format).arrival_column] | default(none) if spec.arrival == 'auto' else spec.arrival %}
     {% do return(none) if name == 'none' %}

@@ -38,7 +38,6 @@
 {% endmacro %}
 
 
-{#- The properties of an entry's raw table: name -> text. -#}
 {% macro properties_of_raw(spec) %}
     {% do return(dict(change_tables.ask_once('show tblproperties ' ~ spec.relation) | map('list'))) %}
 {% endmacro %}
@@ -57,7 +56,6 @@
 {% endmacro %}
 
 
-{#- The names of such columns. -#}
 {% macro absent_names(landed) %}
     {% do return(landed.values() | selectattr('is_absent') | map(attribute='name') | list) %}
 {% endmacro %}
@@ -80,7 +78,6 @@
 {% endmacro %}
 
 
-{#- Stops where a raw table lacks columns. -#}
 {% macro refuse_missing_columns(spec, relation, missing, help) %}
     {% if missing %}
         {% do change_tables.refuse_entry(spec,
@@ -102,7 +99,6 @@
 {%- endmacro %}
 
 
-{#- SQL for a column as it lands. -#}
 {% macro landed_value(name, landed) -%}
     {%- set column = landed.get(name | lower, {}) -%}
     {{- 'null' if column.is_absent else column.value or change_tables.quoted(name) -}}
@@ -125,7 +121,6 @@
 {% endmacro %}
 
 
-{#- The retired columns that a raw table of columns lacks. -#}
 {% macro columns_absent_from_raw(spec) %}
     {% set landed = change_tables.landed_columns(spec, spec.relation, has_row=true) %}
     {% do return(change_tables.absent_names(change_tables.with_absent_columns(landed, spec.retired))) %}

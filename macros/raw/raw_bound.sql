@@ -211,7 +211,6 @@
 {% endmacro %}
 
 
-{#- What a look has found where none has been taken. -#}
 {% macro _nothing_seen() %}
     {% do return({'high_water': none, 'is_same': false, 'unplaced': false, 'rows': none, 'rows_below': none, 'rows_until': none, 'all_rows': none, 'lowest_seq': none}) %}
 {% endmacro %}
@@ -246,7 +245,6 @@
 {% endmacro %}
 
 
-{#- A fingerprint of rows, by the column `_ct_hash`. -#}
 {% macro fingerprint_of_rows() -%}
     concat_ws(':', count(*), sum(shiftright(_ct_hash, 32)), sum(_ct_hash & 4294967295))
 {%- endmacro %}

@@ -36,7 +36,6 @@
 {% endmacro %}
 
 
-{#- Their types: name -> type. -#}
 {% macro contract_column_types() %}
     {% set types = {} %}
     {% for name, column in change_tables._contract_columns().items() %}
@@ -46,7 +45,6 @@
 {% endmacro %}
 
 
-{#- The descriptions of those that have one: name -> text. -#}
 {% macro contract_column_descriptions() %}
     {% set descriptions = {} %}
     {% for name, column in change_tables._contract_columns().items() if column | length > 1 %}
@@ -86,7 +84,6 @@
 {% endmacro %}
 
 
-{#- The declared column of that name. -#}
 {% macro column_of(spec, name) %}
     {% do return(spec.columns | selectattr('name', 'equalto', name) | first) %}
 {% endmacro %}
@@ -136,7 +133,6 @@
 {%- endmacro %}
 
 
-{#- True where every column of the key is null. -#}
 {% macro key_is_null(spec) -%}
     {{- change_tables.each(spec.key, '{name} is null') | join(' and ') -}}
 {%- endmacro %}

@@ -69,7 +69,6 @@
 {% endmacro %}
 
 
-{#- The columns that had other names: name -> these, the latest one first. -#}
 {% macro _renamed_columns(columns) %}
     {% set renamed = {} %}
     {% for column in columns if column.meta.get('renamed_from') %}
@@ -184,7 +183,6 @@
 {% endmacro %}
 
 
-{#- The specs of these entries of a source. -#}
 {% macro table_specs(source_name, table_names) %}
     {% set specs = [] %}
     {% for table_name in table_names %}
@@ -243,7 +241,6 @@
 {% endmacro %}
 
 
-{#- The models of such a list, from the graph. -#}
 {% macro nodes_of_references(relations) %}
     {% set nodes = [] %}
     {% for unique_id in model.depends_on.nodes if unique_id in graph.nodes and change_tables.staged_entries(graph.nodes[unique_id]) %}
@@ -329,7 +326,6 @@
 {% endmacro %}
 
 
-{#- The settings that an entry of a format can have. -#}
 {% macro format_settings(format) %}
     {% set settings = change_tables.general_settings() %}
     {% do settings.update(change_tables.format_of(format).settings) %}

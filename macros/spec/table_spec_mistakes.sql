@@ -170,7 +170,6 @@
 {% endmacro %}
 
 
-{#- Settings that name something else: columns, another entry. -#}
 {% macro _reference_mistakes(node, given) %}
     {% set found = [] %}
     {% set columns = change_tables.declared_columns(node) %}

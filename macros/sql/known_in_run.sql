@@ -18,7 +18,6 @@
 {% endmacro %}
 
 
-{#- That is over. -#}
 {% macro forget_run() %}
     {% do graph.get('change_tables_known', {}).pop(invocation_id, none) %}
     {% do return('') %}

@@ -31,7 +31,6 @@
 {% endmacro %}
 
 
-{#- The kinds of one value that a column can be declared as. -#}
 {% macro declarable_kinds() %}
     {% do return([
         'boolean', 'tinyint', 'smallint', 'int', 'bigint', 'decimal', 'float', 'double', 'string', 'binary', 'date',
@@ -109,7 +108,6 @@
 {% endmacro %}
 
 
-{#- The kinds that can land for a declared one. -#}
 {% macro _kinds_read_as(declared) %}
     {% set kinds = [] %}
     {% for kind in change_tables.declarable_kinds() %}
@@ -246,7 +244,6 @@
 {% endmacro %}
 
 
-{#- A landed value as a text for people. -#}
 {% macro _text_of_value(value, landed) %}
     {% do return(('hex(' ~ value ~ ')') if landed.kind == 'binary' else ('cast(' ~ value ~ ' as string)')) %}
 {% endmacro %}

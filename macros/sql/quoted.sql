@@ -36,7 +36,6 @@
 {% endmacro %}
 
 
-{#- Names by what they are in lower case. -#}
 {% macro names_by_lower_case(names) %}
     {% set found = {} %}
     {% for name in names %}
@@ -84,7 +83,6 @@
 {% endmacro %}
 
 
-{#- A `where` of those of these conditions that are there. -#}
 {% macro where(conditions) -%}
     {%- set given = conditions | select | list -%}
     {{- '\n    where\n        ' ~ given | join('\n        and ') if given -}}

@@ -37,7 +37,6 @@
 {% endmacro %}
 
 
-{#- The models that have tables of this package, by their names. -#}
 {% macro nodes_with_tables() %}
     {% do return(
         graph.nodes.values() | selectattr('resource_type', 'eq', 'model')

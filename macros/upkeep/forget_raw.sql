@@ -46,7 +46,6 @@
 {% endmacro %}
 
 
-{#- The rows of the load. -#}
 {% macro _forget_in_load(held) %}
     {% set spec = held.spec %}
     {% set load = change_tables.relation_of_setting(spec, 'snapshot') %}
@@ -62,7 +61,6 @@
 {% endmacro %}
 
 
-{#- Whether a landed row is of a forgotten key. -#}
 {% macro _is_landed_of(held, columns, sequence) -%}
     {{ change_tables.hash_of_forgotten_key(held.salt, change_tables.text_of_key(held.spec, columns)) }} = of_key.key_hash and coalesce({{ sequence }} <= of_key.until_seq, true)
 {%- endmacro %}

@@ -448,7 +448,6 @@ from wanted_loads
 {%- endmacro %}
 
 
-{#- The raw rows that a run reads which reads those of the condition. -#}
 {% macro full_loads_read_with(spec, condition) %}
     {% do return(change_tables._look_at_loads(spec, condition).is_read or 'true') %}
 {% endmacro %}

@@ -165,7 +165,6 @@ where _ct_lowest < _ct_highest_before
 {%- endmacro %}
 
 
-{#- The commits of logged changes: see `format_of`. -#}
 {% macro goldengate_trail_commits(spec) %}
     {% do return(none) if spec.settings.repeated_transactions != 'ignore' %}
     {% do return({
@@ -176,7 +175,6 @@ where _ct_lowest < _ct_highest_before
 {% endmacro %}
 
 
-{#- The records that none of these entries stages: see unclaimed_rows. The last step is `unclaimed`. -#}
 {% macro goldengate_trail_unclaimed_steps(specs) %}
     {%- do change_tables.landed_columns(
         specs[0], specs[0].relation, change_tables.trail_columns(),

@@ -394,7 +394,6 @@ answered as (
 {%- endmacro %}
 
 
-{#- Whether the value of an event on a key column is that of its key. -#}
 {% macro _same_as_key(spec, name) -%}
     {%- set declared = change_tables.type_tree(change_tables.column_of(spec, name).data_type) -%}
     {%- set kind = 'base64' if declared.kind == 'binary' else 'string' -%}
@@ -493,7 +492,6 @@ answered as (
 {%- endmacro %}
 
 
-{#- The rows that none of these entries stages: see unclaimed_rows. The last step is `unclaimed`. -#}
 {% macro idm_event_log_unclaimed_steps(specs) %}
     {%- do change_tables.landed_columns(
         specs[0], specs[0].relation, change_tables._event_log_columns(), "event logs land by the names of their columns"

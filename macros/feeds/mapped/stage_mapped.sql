@@ -3,7 +3,6 @@
     is one change.
 -#}
 
-{#- The mapping that an entry says: see mapping_of. -#}
 {% macro mapped_mapping(spec) %}
     {% set settings = spec.settings.items() | selectattr(0, 'in', change_tables.mapped_settings()) %}
     {% do return(dict(settings, sequence=change_tables.sequence_parts(spec.settings.sequence))) %}
@@ -79,7 +78,6 @@
 {% endmacro %}
 
 
-{#- What is wrong with `not_captured`, and with `images`, which it goes with. -#}
 {% macro _captured_mistakes(given) %}
     {% set said = given.get('not_captured') %}
     {% set is_partial = given.get('images', 'full') == 'partial' %}
@@ -99,7 +97,6 @@
 {% endmacro %}
 
 
-{#- The position of raw rows that an entry says: see `arrival` of `format_of`. -#}
 {% macro mapped_arrival(spec) %}
     {% set row = spec.settings.row or '{name}' %}
     {% set record = [spec.settings.message.column] if spec.settings.message else [row.split('.')[0]] %}
@@ -108,7 +105,6 @@
 {% endmacro %}
 
 
-{#- What the models must know of this format: see `format_of`. -#}
 {% macro mapped_format() %}
     {% do return(dict(change_tables.mapped_parts(), **{
         'mapping': change_tables.mapped_mapping,

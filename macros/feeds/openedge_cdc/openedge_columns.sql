@@ -223,7 +223,6 @@
 {%- endmacro %}
 
 
-{#- A header as a text, as it landed. -#}
 {% macro openedge_text(column) -%}
     {{- 'cast(' ~ (change_tables.openedge_quoted(column.name) if column else 'null') ~ ' as string)' -}}
 {%- endmacro %}

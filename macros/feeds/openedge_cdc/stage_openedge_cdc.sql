@@ -47,7 +47,6 @@ staged_rows as (
 {%- endmacro %}
 
 
-{#- The rows of the change table, typed and judged. -#}
 {% macro _openedge_judged_record_steps(spec, change, tracking) -%}
 {%- set own_key = spec.key_from == 'recid' -%}
 {%- set before = [] if own_key else change_tables.columns_before(spec) -%}
@@ -251,7 +250,6 @@ judged_tracking_rows as (
 {% endmacro %}
 
 
-{#- The key columns that no user declares: see table_spec. -#}
 {% macro openedge_cdc_key_columns(given) %}
     {% do return(
         [{'name': '_partition_id', 'data_type': 'bigint', 'meta': {}}, {'name': '_recid', 'data_type': 'bigint', 'meta': {}}]
@@ -389,7 +387,6 @@ judged_tracking_rows as (
 {%- endmacro %}
 
 
-{#- The rows of the tracking table that are of none of these entries: see unclaimed_rows. The last step is `unclaimed`. -#}
 {% macro openedge_cdc_unclaimed_steps(specs) %}
     {%- set header = change_tables.openedge_tracking_columns(specs[0]).headers -%}
 numbered as (

@@ -211,7 +211,6 @@ decoded as (
 {%- endmacro %}
 
 
-{#- Whether a record has a metadata message. -#}
 {% macro is_metadata_message(serialization) -%}
     {%- set is_json = "contains(cast(value as string), '\"tableStructure\"') and contains(cast(value as string), '\"lineage\"')" -%}
     {{- "startswith(cast(value as binary), X'61744D5347044D44') or (" ~ is_json ~ ')' if serialization == 'avro' else is_json -}}
@@ -409,7 +408,6 @@ schemas as (
 {%- endmacro %}
 
 
-{#- Whether a message is one of the entry's: by its topic and its table. -#}
 {% macro kafka_belongs(spec) -%}
     {%- set conditions = change_tables.each([spec.topic] | reject('none'), 'topic = {text}') -%}
     {%- if spec.table is not none -%}

@@ -183,7 +183,6 @@ put_together as (
 {%- endmacro %}
 
 
-{#- The settings that decide how messages are put together. -#}
 {% macro kafka_likeness(spec) %}
     {% do return([spec.topic, spec.serialization, spec.metadata, spec.registry, spec.operations, spec.hold_open_transactions]) %}
 {% endmacro %}
@@ -201,7 +200,6 @@ put_together as (
 {% endmacro %}
 
 
-{#- What can be wrong in entries of this format alone. -#}
 {% macro qlik_kafka_mistakes(node, given) %}
     {% set found = [] %}
     {% for name in ['topic', 'table', 'table_column'] if given.get(name) == '' %}
@@ -360,7 +358,6 @@ put_together as (
 {%- endmacro %}
 
 
-{#- The messages that none of these entries stages: see unclaimed_rows. The last step is `unclaimed`. -#}
 {% macro qlik_kafka_unclaimed_steps(specs) %}
     {%- set everything = dict(specs[0], topic=none, table=none, hold_open_transactions=false) -%}
     {%- set topics = specs | map(attribute='topic') | list -%}
@@ -443,7 +440,6 @@ from schemas
 {%- endmacro %}
 
 
-{#- Messages in Avro are read by functions. -#}
 {% macro qlik_kafka_functions(spec) %}
     {% set names = ['read_avro_envelope', 'avro_to_json'] if spec.serialization == 'avro' else [] %}
     {% do return({'staged': names, 'unclaimed': names}) %}
