@@ -37,11 +37,8 @@
 
 
 {% macro contract_column_types() %}
-    {% set types = {} %}
-    {% for name, column in change_tables._contract_columns().items() %}
-        {% do types.update({name: column[0]}) %}
-    {% endfor %}
-    {% do return(types) %}
+    {% set columns = change_tables._contract_columns() %}
+    {% do return(dict(zip(columns, columns.values() | map(attribute=0)))) %}
 {% endmacro %}
 
 
@@ -73,9 +70,8 @@
 {% macro columns_of_table(spec, names) %}
     {% set types = change_tables.contract_column_types() %}
     {% do types.update({'_key_before': change_tables.key_type(spec)}) %}
-    {% for column in spec.columns_of_format + spec.columns %}
-        {% do types.update({column.name: column.data_type}) %}
-    {% endfor %}
+    {% set own = spec.columns_of_format + spec.columns %}
+    {% do types.update(zip(own | map(attribute='name'), own | map(attribute='data_type'))) %}
     {% set columns = {} %}
     {% for name in names %}
         {% do columns.update({name: types[name]}) %}

@@ -29,18 +29,13 @@
     {% set mistakes = change_tables.table_spec_mistakes(node) %}
     {% do exceptions.raise_compiler_error(mistakes | join('\n')) if mistakes %}
     {% set settings = change_tables.format_settings(node.config.meta.change_table.format) %}
-    {% set given = {} %}
-    {% for name, setting in settings.items() %}
-        {% do given.update({name: setting.default}) %}
-    {% endfor %}
-    {% do given.update(node.config.meta.change_table) %}
+    {% set given = dict(zip(settings, settings.values() | map(attribute='default')), **node.config.meta.change_table) %}
     {% set declared = change_tables.declared_columns(node) %}
     {% set has_multi_valued = 'multi_valued' in change_tables.format_of(given.format).column_settings %}
     {% set multi_valued = declared | selectattr('meta.multi_valued') | list if has_multi_valued else [] %}
     {% set own_key = change_tables.key_columns_of_format(given) %}
     {% set columns = own_key + declared | reject('in', multi_valued) | list %}
-    {% set spec = given.copy() %}
-    {% do spec.update({
+    {% do return(dict(given, **{
         'key': own_key | map(attribute='name') | list or given.key,
         'settings': given,
         'source_name': node.source_name,
@@ -53,8 +48,7 @@
         'retired': columns | selectattr('meta.retired', 'defined') | selectattr('meta.retired') | map(attribute='name') | list,
         'hidden': change_tables._hidden_names(columns),
         'renamed': change_tables._renamed_columns(declared),
-    }) %}
-    {% do return(spec) %}
+    })) %}
 {% endmacro %}
 
 

@@ -165,9 +165,7 @@ comment {{ change_tables.text_literal(model.description | trim) }}
 {% macro _column_descriptions(spec) %}
     {% set texts = change_tables.contract_column_descriptions() %}
     {% do texts.update(spec.descriptions or {}) %}
-    {% for column in spec.columns_of_format %}
-        {% do texts.update({column.name: column.description}) %}
-    {% endfor %}
+    {% do texts.update(zip(spec.columns_of_format | map(attribute='name'), spec.columns_of_format | map(attribute='description'))) %}
     {% for column in (spec.columns + model.columns.values() | list if config.persist_column_docs() else []) if column.description %}
         {% do texts.update({column.name | lower: column.description | trim}) %}
     {% endfor %}
