@@ -21,15 +21,7 @@ conv(hex(substring({{ value }}, 2, 4)), 16, 10)
 {% endmacro %}
 
 
-{% macro registry_setting() %}
-    {% do return({
-        'default': none, 'type': 'text',
-        'meaning': "of Avro after a registry's prefix, another entry: the raw table with [the schemas](feeds/qlik_kafka.md#a-schema-registry); messages need their `position`",
-    }) %}
-{% endmacro %}
-
-
-{#- What is wrong with it in formats that are made of a mapping. -#}
+{#- What is wrong with `registry` in formats that are made of a mapping. -#}
 {% macro registry_mistakes(node, given, layout, layouts) %}
     {% set found = change_tables.other_entry_mistakes(node, given, 'registry') %}
     {% if given.get('registry') is not none and layout not in layouts %}

@@ -66,14 +66,6 @@
 {% endmacro %}
 
 
-{% macro position_setting() %}
-    {% do return({
-        'default': none, 'type': 'names',
-        'meaning': "raw columns that say where a row is, as `[topic, partition, offset]`: see [arrival](feeds/mapped.md#arrival)",
-    }) %}
-{% endmacro %}
-
-
 {#-
     Messages of which several entries say by `only` which are theirs, parsed once for all of them: see `shared_rows`. The last step is
     `put_together`: what `parsed` has, and

@@ -19,12 +19,6 @@
 {% endmacro %}
 
 
-{#- The setting of formats whose rows have names of their own. -#}
-{% macro column_names_setting() %}
-    {% do return({'default': 'exact', 'type': 'text', 'values': ['exact', 'ignore_case'], 'meaning': "how names in records match declared ones"}) %}
-{% endmacro %}
-
-
 {% macro name_in_row(spec, name) -%}
     {{- change_tables.text_literal(name | lower if spec.settings.column_names == 'ignore_case' else name) -}}
 {%- endmacro %}

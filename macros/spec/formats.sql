@@ -108,7 +108,7 @@
     Which raw rows later runs of an entry may read again, and for how long. A format names what differs:
 
     passed    the reason codes of waiting rows that do so for `waiting_days` alone: a run that reads on finds them again, when what they wait for
-              has landed. See `waiting_days_setting`
+              has landed. See `settings_of_several`
     returning(spec, quarantine)  where it cannot tell by the rows that have landed: SQL for the first position of each group at which a
               quarantined row waits no longer, as texts
     for_good  SQL for the raw rows that are read again for ever, so that `purge` leaves them; `false`: none is

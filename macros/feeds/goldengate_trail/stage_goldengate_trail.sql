@@ -221,9 +221,8 @@ unclaimed as (
 {% macro goldengate_trail_format() %}
     {% do return({
         'stage': change_tables.stage_goldengate_trail,
-        'settings': {
+        'settings': dict({
             'table_name': {'required': true, 'type': 'text', 'meaning': "the table's name as the trail has it"},
-            'column_names': change_tables.column_names_setting(),
             'trail_order': {
                 'default': none, 'type': 'names',
                 'meaning': "the trails [in the order in which they were written](feeds/goldengate_trail.md#a-trail-that-starts-again). null: by their names",
@@ -232,9 +231,8 @@ unclaimed as (
                 'default': 'ignore', 'type': 'text', 'values': ['ignore', 'apply'],
                 'meaning': "what becomes of a [repeated transaction](feeds/goldengate_trail.md#transactions-that-are-sent-again)",
             },
-            'images': {'default': 'partial', 'type': 'text', 'values': ['full', 'partial']},
             'hold_open_transactions': {'default': true, 'type': 'flag', 'meaning': "always `true`"},
-        },
+        }, **change_tables.settings_of_several(['column_names', 'images'])),
         'mistakes': change_tables.goldengate_trail_mistakes,
         'columns': [
             {'name': '_csn', 'data_type': 'string', 'description': "the commit's number"},

@@ -10,7 +10,7 @@
 
 
 {% macro mapped_settings() %}
-    {% do return({
+    {% do return(dict({
         'message': {
             'default': none, 'type': 'mapping',
             'meaning': "`{column, type}`: the raw column with each change as a JSON object, and its fields, as a Spark schema or as `map<string, string>`; SQL reads them in `message`. null: raw columns have them",
@@ -36,9 +36,7 @@
             'default': none, 'type': 'mapping',
             'meaning': "how a row [says that it lacks a column](feeds/mapped.md#rows): `{absent: true}`, `{flag: '{name}_isMissing'}` or `{value: …}`; null: it never does",
         },
-        'position': change_tables.position_setting(),
-        'column_names': change_tables.column_names_setting(),
-    }) %}
+    }, **change_tables.settings_of_several(['position', 'column_names']))) %}
 {% endmacro %}
 
 

@@ -441,9 +441,8 @@ unclaimed as (
 {% macro openedge_cdc_format() %}
     {% do return({
         'stage': change_tables.stage_openedge_cdc,
-        'settings': {
+        'settings': dict({
             'key': {'default': none, 'type': 'names', 'meaning': "the key columns: only with `key_from: fields`, and then required"},
-            'images': {'default': 'partial', 'type': 'text', 'values': ['full', 'partial']},
             'tracking': {
                 'default': none, 'type': 'text',
                 'meaning': "another entry of this source: the tracking table. Required at `policy_level` 2 and 3; at 0 and 1 it is the entry's own raw table",
@@ -465,8 +464,7 @@ unclaimed as (
                 'default': 'wait', 'type': 'text', 'values': ['wait', 'apply'],
                 'meaning': "what a change row without its tracking row does",
             },
-            'waiting_days': change_tables.waiting_days_setting(),
-        },
+        }, **change_tables.settings_of_several(['images', 'waiting_days'])),
         'column_settings': {
             'extent': {
                 'default': none, 'type': 'number',

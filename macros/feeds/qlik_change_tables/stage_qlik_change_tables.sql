@@ -345,7 +345,7 @@ judged as (
 {% macro qlik_change_tables_format() %}
     {% do return({
         'stage': change_tables.stage_qlik_change_tables,
-        'settings': {
+        'settings': dict({
             'headers': {
                 'default': ['change_seq', 'change_oper', 'change_mask', 'stream_position', 'operation', 'transaction_id', 'timestamp'],
                 'type': 'names',
@@ -366,8 +366,7 @@ judged as (
                 'default': 'reject', 'type': 'text', 'values': ['reject', 'load'],
                 'meaning': "what an insert, or a row without `change_oper`, is whose `change_seq` is null, empty or zeros: `load`, a row of the full load",
             },
-            'waiting_days': change_tables.waiting_days_setting(),
-        },
+        }, **change_tables.settings_of_several(['waiting_days'])),
         'time_in_sequence': change_tables.time_in_digits,
         'mistakes': change_tables.qlik_change_tables_mistakes,
         'counts_columns': change_tables.qlik_change_tables_counts_columns,

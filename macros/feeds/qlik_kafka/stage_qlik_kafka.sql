@@ -453,7 +453,7 @@ from schemas
 {% macro qlik_kafka_format() %}
     {% do return({
         'stage': change_tables.stage_qlik_kafka,
-        'settings': {
+        'settings': dict({
             'topic': {'default': none, 'type': 'text', 'meaning': "the topic with the table's messages; null: any"},
             'table': {
                 'default': none, 'type': 'text',
@@ -471,12 +471,8 @@ from schemas
                 'default': none, 'type': 'text',
                 'meaning': "another entry of this source: the raw table of the metadata messages; null: the entry's own",
             },
-            'registry': change_tables.registry_setting(),
             'operations': change_tables.operations_setting(['insert', 'update', 'delete', 'snapshot']),
-            'column_names': change_tables.column_names_setting(),
-            'images': {'default': 'partial', 'type': 'text', 'values': ['full', 'partial']},
-            'waiting_days': change_tables.waiting_days_setting(),
-        },
+        }, **change_tables.settings_of_several(['registry', 'column_names', 'images', 'waiting_days'])),
         'time_in_sequence': change_tables.time_in_digits,
         'mistakes': change_tables.qlik_kafka_mistakes,
         'counts_columns': true,
