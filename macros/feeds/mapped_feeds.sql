@@ -2,14 +2,8 @@
 
 {#- Mistakes of what all feeds without transactions have in common. -#}
 {% macro mapped_feed_mistakes(node, given) %}
-    {% set found = [] %}
-    {% if given.get('hold_open_transactions') %}
-        {% do found.append("`hold_open_transactions` must be false: the description does not say where a transaction ends, got true") %}
-    {% endif %}
-    {% if given.get('position') is none %}
-        {% do found.extend(change_tables.lookback_mistakes(given, 'rows have')) %}
-    {% endif %}
-    {% do return(found + change_tables.written_as_mistakes(change_tables.declared_columns(node))) %}
+    {% set of_feed = change_tables.feed_mistakes(given, 'rows', has_position=given.get('position') is not none) %}
+    {% do return(of_feed + change_tables.written_as_mistakes(change_tables.declared_columns(node))) %}
 {% endmacro %}
 
 

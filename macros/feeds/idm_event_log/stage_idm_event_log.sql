@@ -320,10 +320,7 @@ answered as (
         {% do found.append("`" ~ name ~ "` must not be empty" ~ ("; leave it out where no user is the driver's" if name == 'driver_user')) %}
     {% endfor %}
     {% do found.extend(change_tables.other_entry_mistakes(node, given, 'replica')) %}
-    {% if given.get('hold_open_transactions') %}
-        {% do found.append("`hold_open_transactions` must be false: event logs do not say where a transaction ends, got true") %}
-    {% endif %}
-    {% do found.extend(change_tables.lookback_mistakes(given, 'event logs have')) %}
+    {% do found.extend(change_tables.feed_mistakes(given, 'event logs')) %}
     {% set time = 'time/' if given.get('future_events') else '' %}
     {% do found.extend(change_tables.snapshot_seq_mistakes(
         given, '^' ~ ('[0-9]{18}/' if time) ~ '[0-9]{19}/[0-9]{20}/[0-9]{19}$',

@@ -296,10 +296,7 @@ judged_tracking_rows as (
             ) %}
         {% endif %}
     {% endif %}
-    {% if given.get('hold_open_transactions') %}
-        {% do found.append("`hold_open_transactions` must be false: OpenEdge CDC does not say where a transaction ends, got true") %}
-    {% endif %}
-    {% do found.extend(change_tables.lookback_mistakes(given, 'OpenEdge CDC has')) %}
+    {% do found.extend(change_tables.feed_mistakes(given, 'tables of OpenEdge CDC')) %}
     {% do found.extend(change_tables.snapshot_seq_mistakes(given, '^[0-9]{19}$', "a sequence of 19 digits, as `_change_seq` has it")) %}
     {% for column in columns %}
         {% if own_key and column.name | lower in ['_partition_id', '_recid'] %}
