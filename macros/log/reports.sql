@@ -73,10 +73,6 @@ reports as (
 
 )
 
-select
-    _change_id,
-    _change_seq,
-    code,
-    detail
+select *
 from reports
 {%- endmacro %}

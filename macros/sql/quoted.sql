@@ -37,11 +37,8 @@
 
 
 {% macro names_by_lower_case(names) %}
-    {% set found = {} %}
-    {% for name in names %}
-        {% do found.update({name | lower: name}) %}
-    {% endfor %}
-    {% do return(found) %}
+    {% set names = names | list %}
+    {% do return(dict(zip(names | map('lower'), names))) %}
 {% endmacro %}
 
 
