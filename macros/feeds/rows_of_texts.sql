@@ -200,13 +200,16 @@ case
 
 
 {#-
-    The step `typed`: the columns of `unpacked` as they are declared, and what does not fit.
+    The step `typed`: the columns of a step as they are declared, and what does not fit.
 
     landed, before   as they land, name -> {data_type}: the columns, and those of the key before, where there are any
     further          what else it has: lines of a select list
+    rows             the step
+    unchecked        the columns of which `further` says what does not fit
 -#}
-{% macro typed_step(spec, landed, before, further=none) -%}
+{% macro typed_step(spec, landed, before, further=none, rows='unpacked', unchecked=[]) -%}
 {%- set columns_before = change_tables.columns_before(spec) if before else [] -%}
+{%- set read = spec.column_names | reject('in', change_tables.absent_names(landed)) | list -%}
 typed as (
 
     select
@@ -215,12 +218,12 @@ typed as (
         {%- if before %}
         {{ change_tables.misfit({'columns': columns_before}, columns_before | map(attribute='name') | list, before) }} as _ct_key_before_misfit,
         {%- endif %}
-        {{ change_tables.misfit(spec, spec.column_names | reject('in', spec.key) | list, landed) }} as _ct_column_misfit,
+        {{ change_tables.misfit(spec, spec.column_names | reject('in', spec.key + unchecked) | list, landed) }} as _ct_column_misfit,
         {%- if further %}
         {{ further }},
         {%- endif %}
-        * except ({{ change_tables.column_list(spec.column_names + columns_before | map(attribute='name') | list) }})
-    from unpacked
+        * except ({{ change_tables.column_list(read + columns_before | map(attribute='name') | list) }})
+    from {{ rows }}
 
 )
 {%- endmacro %}

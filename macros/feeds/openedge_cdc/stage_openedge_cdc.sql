@@ -49,8 +49,7 @@ staged_rows as (
 
 {% macro _openedge_judged_record_steps(spec, change, tracking) -%}
 {%- set own_key = spec.key_from == 'recid' -%}
-{%- set before = [] if own_key else change_tables.columns_before(spec) -%}
-{%- set landed, arrays = {}, [] -%}
+{%- set landed, before, arrays = {}, {}, [] -%}
 {#- the name of a column in the field map -> as it is declared -#}
 {%- set declared_as = {} -%}
 {%- for name, column in change.declared.items() -%}
@@ -61,26 +60,13 @@ staged_rows as (
     {%- do landed.update({name | lower: {'name': name, 'data_type': 'array<string>' if is_extent else column.data_type}}) -%}
     {%- do arrays.append(name) if is_extent -%}
 {%- endfor -%}
-{%- if own_key -%}
-    {%- do landed.update(change_tables.openedge_recid_types(tracking)) -%}
-{%- else -%}
-    {%- for column in before -%}
-        {%- do landed.update({column.name: {'data_type': change.declared[column.label].data_type}}) -%}
-    {%- endfor -%}
-{%- endif -%}
+{%- do landed.update(change_tables.openedge_recid_types(tracking)) if own_key -%}
+{%- for column in change_tables.columns_before(spec) if not own_key -%}
+    {%- do before.update({column.name: {'data_type': change.declared[column.label].data_type}}) -%}
+{%- endfor -%}
 {%- set landed = change_tables.with_absent_columns(landed, spec.retired) -%}
-{%- set absent = change_tables.absent_names(landed) -%}
 {%- do change_tables.refuse_landed_types(spec, spec.relation, landed) -%}
-{%- set others = spec.column_names | reject('in', spec.key) | reject('in', arrays) | list -%}
-typed as (
-
-    select
-    {{- change_tables.typed_columns({'columns': spec.columns + before}, landed) }}
-    {%- if before %}
-        {{ change_tables.misfit({'columns': before}, before | map(attribute='name') | list, landed) }} as _ct_key_before_misfit,
-    {%- endif %}
-        {{ change_tables.misfit(spec, spec.key, landed) }} as _ct_key_misfit,
-        {{ change_tables.misfit(spec, others, landed) }} as _ct_column_misfit,
+{%- set further -%}
         {{ change_tables._openedge_extent_misfit(spec, arrays, change) }} as _ct_extent_misfit,
         array_intersect(
             {{ change_tables.names_array(change.declared.keys()) }},
@@ -93,11 +79,9 @@ typed as (
             when array_contains(_ct_operations, 1) then 'insert'
             when array_contains(_ct_operations, 2) then 'delete'
             else 'update'
-        end as _ct_kind,
-        * except ({{ change_tables.column_list(spec.column_names | reject('in', absent) | list + before | map(attribute='name') | list) }})
-    from records
-
-),
+        end as _ct_kind
+{%- endset -%}
+{{ change_tables.typed_step(spec, landed, before, further, 'records', arrays) }},
 
 judged as (
 
