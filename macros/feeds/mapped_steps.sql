@@ -208,6 +208,11 @@ coalesce({{ mapping.only }}, true){{ ' or _ct_has_waited' if (mapping.message or
     {#- the text of a message that is not of the type of the entry is kept. Its fields can be in one field of it, its envelope -#}
     {%- set in_envelope = message.envelope ~ ': struct<' ~ message.type ~ '>, ' if message.envelope -%}
     {%- set type = message.type if change_tables.message_is_map(message) else 'struct<_ct_corrupt: string, ' ~ in_envelope ~ message.type ~ '>' -%}
+    {%- set fields = [] -%}
+    {%- for field in change_tables.type_tree('struct<' ~ message.type ~ '>').fields if message.envelope -%}
+        {%- do fields.append(change_tables.field_of('_ct_message', field.name) ~ ' as ' ~ change_tables.quoted(field.name)) -%}
+    {%- endfor -%}
+    {%- set body = 'coalesce(' ~ change_tables.field_of('_ct_message', message.envelope) ~ ', struct(' ~ fields | join(', ') ~ '))' if message.envelope else '_ct_message' -%}
     {#- of Avro that its schema does not fit, what is wrong, which is no JSON -#}
     {%- set avro = 'avro_to_json(cast(' ~ change_tables.quoted(message.column) ~ ' as binary), ' ~ change_tables.text_literal(message.avro or '') ~ ')' -%}
 {%- endif -%}
@@ -240,7 +245,7 @@ parsed as (
 
     select
         {{ '*' if 'message' not in landed else '* except (message)' }},
-        {{ change_tables.message_body(message) }} as message
+        {{ body }} as message
     from
         {{ 'decoded' if registry else 'landed' }}
         lateral view explode(array(from_json(_ct_text, '{{ type | replace("'", "\\'") }}', {{ change_tables.json_reading_options() }}))) as _ct_message
@@ -348,14 +353,3 @@ unpacked as (
 {% macro message_is_map(message) %}
     {% do return(modules.re.match('map *<', message.type) is not none) %}
 {% endmacro %}
-
-
-{#- The fields of a message, in its envelope or without one. -#}
-{% macro message_body(message) -%}
-    {%- do return('_ct_message') if not message.envelope -%}
-    {%- set fields = [] -%}
-    {%- for field in change_tables.type_tree('struct<' ~ message.type ~ '>').fields -%}
-        {%- do fields.append(change_tables.field_of('_ct_message', field.name) ~ ' as ' ~ change_tables.quoted(field.name)) -%}
-    {%- endfor -%}
-    coalesce({{ change_tables.field_of('_ct_message', message.envelope) }}, struct({{ fields | join(', ') }}))
-{%- endmacro %}

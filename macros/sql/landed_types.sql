@@ -173,9 +173,14 @@
     {% elif landed.kind == 'string' and declared.kind in ['tinyint', 'smallint', 'int', 'bigint'] %}
         {% do return(change_tables._whole_number_of_text(value, stored)) %}
     {% elif landed.kind == 'string' and declared.kind in ['date', 'timestamp', 'timestamp_ntz'] %}
-        {#- as Spark reads times, which cuts them after the microsecond; else as trails and OpenEdge write them -#}
+        {#-
+            As Spark reads times, which cuts them after the microsecond; else with a blank before the time of day, a point before the digits after
+            the second, and no blank in the zone. Trails have a colon before the time of day; OpenEdge has one after the second, and blanks in the
+            zone.
+        -#}
+        {% set parts = "'^ *([-+]?[0-9]+-[0-9]+-[0-9]+)[: T]([0-9]+:[0-9]+:[0-9]+)(?:[:.]([0-9]+))? *([-+]?) *(.*)$', '$1 $2.$3$4$5'" %}
         {% do return(
-            'coalesce(try_cast(' ~ value ~ ' as ' ~ stored ~ '), try_cast(' ~ change_tables._time_as_spark_writes_it(value) ~ ' as ' ~ stored ~ '))'
+            'coalesce(try_cast(' ~ value ~ ' as ' ~ stored ~ '), try_cast(regexp_replace(' ~ value ~ ', ' ~ parts ~ ') as ' ~ stored ~ '))'
         ) %}
     {% endif %}
     {% do return(('cast(' if reading.verdict == 'taken' else 'try_cast(') ~ value ~ ' as ' ~ stored ~ ')') %}
@@ -193,15 +198,6 @@
         'coalesce(try_cast(' ~ value ~ ' as ' ~ stored ~ '), try_cast(replace(' ~ digits ~ ", '." ~ '0' * 18 ~ "', '') as " ~ stored ~ '))'
     ) %}
 {% endmacro %}
-
-
-{#-
-    SQL for the text of a time with a blank before the time of day, a point before the digits after the second, and no blank in the
-    zone. Trails have a colon before the time of day; OpenEdge has one after the second, and blanks in the zone.
--#}
-{% macro _time_as_spark_writes_it(value) -%}
-    regexp_replace({{ value }}, '^ *([-+]?[0-9]+-[0-9]+-[0-9]+)[: T]([0-9]+:[0-9]+:[0-9]+)(?:[:.]([0-9]+))? *([-+]?) *(.*)$', '$1 $2.$3$4$5')
-{%- endmacro %}
 
 
 {#-

@@ -50,8 +50,27 @@ typed as (
         _ct_landed_row
     from landed
     {%- if reading.logged_load %}
+    {#- the rows that the log has before the first load that is read, as a load #}
     union all
-    {{ change_tables._rows_in_log(spec, bound, reading) | indent(4) }}
+    select
+        {{ change_tables.each(spec.column_names, '_ct_last.{name},') | join('\n        ') }}
+        null as _ct_key_misfit,
+        null as _ct_column_misfit,
+        {{ change_tables.text_literal(reading.logged_load) }} as _ct_sequence,
+        {{ change_tables.text_literal(reading.logged_load) }} as _ct_load,
+        true as _ct_has_load,
+        null as _raw_id,
+        {%- if bound.arrival %}
+        null as _ct_arrival,
+        {%- endif %}
+        null as _ct_landed_row
+    from (
+        select max_by(struct({{ change_tables.column_list(spec.column_names) }}, _change_op), _change_seq) as _ct_last
+        from {{ bound.log }}
+        where _checkpoint is null and _change_seq < {{ change_tables.text_literal(reading.lowest) }}
+        group by {{ change_tables.column_list(spec.key) }}
+    ) as logged_rows
+    where _ct_last._change_op <> 'delete'
     {%- endif %}
 
 ),
@@ -321,30 +340,6 @@ loads as (
     {% endif %}
     {% do return(reading) %}
 {% endmacro %}
-
-
-{#- The rows that the log has before the first load that is read, as a load of `typed`. -#}
-{% macro _rows_in_log(spec, bound, reading) -%}
-select
-    {{ change_tables.each(spec.column_names, '_ct_last.{name},') | join('\n    ') }}
-    null as _ct_key_misfit,
-    null as _ct_column_misfit,
-    {{ change_tables.text_literal(reading.logged_load) }} as _ct_sequence,
-    {{ change_tables.text_literal(reading.logged_load) }} as _ct_load,
-    true as _ct_has_load,
-    null as _raw_id,
-    {%- if bound.arrival %}
-    null as _ct_arrival,
-    {%- endif %}
-    null as _ct_landed_row
-from (
-    select max_by(struct({{ change_tables.column_list(spec.column_names) }}, _change_op), _change_seq) as _ct_last
-    from {{ bound.log }}
-    where _checkpoint is null and _change_seq < {{ change_tables.text_literal(reading.lowest) }}
-    group by {{ change_tables.column_list(spec.key) }}
-) as logged_rows
-where _ct_last._change_op <> 'delete'
-{%- endmacro %}
 
 
 {#- How many rows raw has lost, but for those that the log has: so a load that was read before has as many before it as then. -#}

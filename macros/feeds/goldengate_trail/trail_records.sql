@@ -38,8 +38,6 @@
     {%- if asks_log -%}
         {%- set stands_before = '(' ~ stands_before ~ ' or _ct_first_logged < ' ~ change_tables.trail_position('_ct_start_seqno', '_ct_start_rba') ~ ')' -%}
     {%- endif -%}
-    {%- set image = "if(_ct_kind = 'delete' or (_ct_kind = 'update' and before_after = 'B'), coalesce(_ct_image_before, _ct_image_after), _ct_image_after)" -%}
-    {%- set own_image_before = "if(_ct_kind = 'update' and before_after = 'A', _ct_image_before, null)" -%}
 {{ change_tables.trail_header_steps(spec, bound) }},
 
 -- transactions are looked for file by file, so that no trail is sorted as a whole
@@ -345,8 +343,8 @@ halves as (
 
     select
         *,
-        {{ image }} as _ct_row,
-        {{ own_image_before }} as _ct_own_row_before,
+        if(_ct_kind = 'delete' or (_ct_kind = 'update' and before_after = 'B'), coalesce(_ct_image_before, _ct_image_after), _ct_image_after) as _ct_row,
+        if(_ct_kind = 'update' and before_after = 'A', _ct_image_before, null) as _ct_own_row_before,
         _ct_counts and _ct_copy = 0 and _ct_is_first and _ct_is_staged as _ct_is_head,
         coalesce(_ct_counts and _ct_kind = 'update' and before_after = 'B', false) as _ct_is_half
     from joined

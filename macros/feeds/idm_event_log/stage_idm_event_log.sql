@@ -100,7 +100,10 @@ judged as (
                 then {{ change_tables.rejected('value_does_not_fit: ' ~ text ~ ": column {_column_name}: '{_" ~ text ~ "}' is not binary") }}
             {%- endfor %}
             {%- for name in spec.key %}
-            when _event_type = 1 and _column_name = {{ change_tables.text_literal(name) }} and _new_value is not null and not coalesce({{ change_tables._same_as_key(spec, name) }}, false)
+            {%- set declared = change_tables.type_tree(change_tables.column_of(spec, name).data_type) %}
+            {%- set landed = {'kind': 'base64' if declared.kind == 'binary' else 'string', 'text': 'string'} %}
+            {%- set value = change_tables.read_value(change_tables._unpadded(spec, name, '_new_value'), landed, declared) %}
+            when _event_type = 1 and _column_name = {{ change_tables.text_literal(name) }} and _new_value is not null and not coalesce({{ value }} = {{ change_tables.quoted(name) }}, false)
                 then {{ change_tables.rejected('key_contradicted: new_value of the key column {_column_name} is not that of table_key') }}
             {%- endfor %}
             {%- if not reads %}
@@ -388,14 +391,6 @@ answered as (
 {% macro _unpadded(spec, name, text) -%}
     {%- set kind = change_tables.type_tree(change_tables.column_of(spec, name).data_type).kind -%}
     {{- 'trim(' ~ text ~ ')' if kind in ['tinyint', 'smallint', 'int', 'bigint', 'float', 'double', 'decimal'] else text -}}
-{%- endmacro %}
-
-
-{% macro _same_as_key(spec, name) -%}
-    {%- set declared = change_tables.type_tree(change_tables.column_of(spec, name).data_type) -%}
-    {%- set kind = 'base64' if declared.kind == 'binary' else 'string' -%}
-    {%- set text = change_tables._unpadded(spec, name, '_new_value') -%}
-    {{- change_tables.read_value(text, {'kind': kind, 'text': 'string'}, declared) ~ ' = ' ~ change_tables.quoted(name) -}}
 {%- endmacro %}
 
 

@@ -15,7 +15,7 @@
     {%- set in_raw = change_tables.columns_in_raw(spec) -%}
     {%- set sequence = change_tables.qlik_change_tables_landed_sequence(spec) -%}
     {%- set sequence_of_others = change_tables.qlik_change_tables_landed_sequence(spec, 'raw_rows.') -%}
-    {%- set words = change_tables.qlik_change_tables_words(spec) -%}
+    {%- set words = change_tables.operation_words(spec, {'I': 'I', 'U': 'U', 'D': 'D', 'B': 'B', 'T': 'T'}) -%}
     {%- set has_loaded = 'R' in words.values() or spec.without_sequence == 'load' -%}
     {%- set codes = "map('I', 'insert', 'U', 'update', 'D', 'delete', 'T', 'truncate'" ~ (", 'R', 'snapshot'" if has_loaded) ~ ')' -%}
     {%- set has_row = "_ct_operation_code in ('I', 'U'" ~ (", 'R'" if has_loaded) ~ ')' -%}
@@ -276,11 +276,6 @@ judged as (
 
 {% macro _meanings() %}
     {% do return(['insert', 'update', 'delete', 'before_image', 'truncate', 'snapshot']) %}
-{% endmacro %}
-
-
-{% macro qlik_change_tables_words(spec) %}
-    {% do return(change_tables.operation_words(spec, {'I': 'I', 'U': 'U', 'D': 'D', 'B': 'B', 'T': 'T'})) %}
 {% endmacro %}
 
 
