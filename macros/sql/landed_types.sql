@@ -298,7 +298,11 @@
     {% elif is_text and declared.kind in ['float', 'double'] %}
         {% do return("(abs(" ~ read ~ ") = " ~ declared.kind ~ "('infinity') and not " ~ text ~ " rlike '[iI][nN][fF]')") %}
     {% elif declared.kind in ['float', 'double'] %}
-        {% do return(change_tables._loses_as_floating(value, read, landed)) %}
+        {#- a number that lands exact, or as a double, must keep its digits -#}
+        {% do return('(cast(' ~ read ~ ' as double) <> ' ~ value ~ ' and cast(' ~ read ~ ' as string) <> cast(' ~ value ~ ' as string))') if landed.kind == 'double' %}
+        {% do return('not try_cast(cast(' ~ read ~ ' as string) as ' ~ landed.text ~ ') <=> ' ~ value) if landed.kind == 'decimal' %}
+        {% do return('not try_cast(' ~ read ~ ' as bigint) <=> ' ~ value ~ ' or ' ~ read ~ " >= double('9223372036854775808')") if landed.kind == 'bigint' %}
+        {% do return('not try_cast(' ~ read ~ ' as ' ~ landed.text ~ ') <=> ' ~ value) %}
     {% elif is_floating and declared.kind == 'bigint' %}
         {#- the greatest bigint is no floating-point number: the next one above it would be read as it -#}
         {% do return('cast(' ~ read ~ ' as ' ~ landed.kind ~ ') <> ' ~ value ~ ' or ' ~ value ~ " >= double('9223372036854775808')") %}
@@ -325,15 +329,6 @@
         {% do return('not ' ~ value ~ ' <=> try_cast(' ~ read ~ ' as ' ~ landed.kind ~ ')') %}
     {% endif %}
     {% do return('') %}
-{% endmacro %}
-
-
-{#- The same of a number that lands exact, or as a double, in a floating-point type: it must keep its digits. -#}
-{% macro _loses_as_floating(value, read, landed) %}
-    {% do return('(cast(' ~ read ~ ' as double) <> ' ~ value ~ ' and cast(' ~ read ~ ' as string) <> cast(' ~ value ~ ' as string))') if landed.kind == 'double' %}
-    {% do return('not try_cast(cast(' ~ read ~ ' as string) as ' ~ landed.text ~ ') <=> ' ~ value) if landed.kind == 'decimal' %}
-    {% do return('not try_cast(' ~ read ~ ' as bigint) <=> ' ~ value ~ ' or ' ~ read ~ " >= double('9223372036854775808')") if landed.kind == 'bigint' %}
-    {% do return('not try_cast(' ~ read ~ ' as ' ~ landed.text ~ ') <=> ' ~ value) %}
 {% endmacro %}
 
 
