@@ -3,13 +3,11 @@
     raw table, by `id` and `schema`.
 -#}
 
-{#- Whether bytes begin with the prefix of a registry, as SQL. -#}
 {% macro has_registry_prefix(value) -%}
 startswith({{ value }}, X'00') and length({{ value }}) > 5
 {%- endmacro %}
 
 
-{#- The id in the prefix, as text. -#}
 {% macro id_in_prefix(value) -%}
 conv(hex(substring({{ value }}, 2, 4)), 16, 10)
 {%- endmacro %}
@@ -17,23 +15,13 @@ conv(hex(substring({{ value }}, 2, 4)), 16, 10)
 
 {#- The raw table with the schemas of an entry's registry; none where it has no registry. -#}
 {% macro registry_of(spec) %}
-    {% do return(none) if spec.get('registry') is none %}
-    {% set registry = change_tables.relation_of_node(change_tables.find_source(spec.source_name, spec.registry)) %}
-    {% do change_tables.landed_columns(spec, registry, ['id', 'schema'], "a registry's schemas land with their ids") %}
+    {% set registry = change_tables.relation_of_setting(spec, 'registry') %}
+    {% do change_tables.landed_columns(spec, registry, ['id', 'schema'], "a registry's schemas land with their ids") if registry is not none %}
     {% do return(registry) %}
 {% endmacro %}
 
 
-{#- The setting of formats whose messages can be so. -#}
-{% macro registry_setting() %}
-    {% do return({
-        'default': none, 'type': 'text',
-        'meaning': "of Avro after a registry's prefix, another entry: the raw table with [the schemas](feeds/qlik_kafka.md#a-schema-registry); messages need their `position`",
-    }) %}
-{% endmacro %}
-
-
-{#- What is wrong with it in formats that are made of a mapping. -#}
+{#- What is wrong with `registry` in formats that are made of a mapping. -#}
 {% macro registry_mistakes(node, given, layout, layouts) %}
     {% set found = change_tables.other_entry_mistakes(node, given, 'registry') %}
     {% if given.get('registry') is not none and layout not in layouts %}
@@ -50,11 +38,11 @@ conv(hex(substring({{ value }}, 2, 4)), 16, 10)
     with another arrival it blocks.
 -#}
 {% macro rows_until_their_schema(spec) %}
-    {% do return(change_tables.whole_rows()) if spec.registry is none %}
+    {% set waits = spec.registry is not none %}
     {% do return({
         'for_good': 'false',
-        'passed': ['schema_missing'] if spec.arrival == 'auto' else [],
-        'returning': change_tables._first_rows_with_a_schema,
+        'passed': ['schema_missing'] if waits and spec.arrival == 'auto' else [],
+        'returning': change_tables._first_rows_with_a_schema if waits else none,
     }) %}
 {% endmacro %}
 

@@ -34,7 +34,6 @@
 {% endmacro %}
 
 
-{#- The columns of the table: name -> [type, comment]. -#}
 {% macro columns_of_forgotten_keys() %}
     {% do return({
         'key_hash': ['string', 'a salted hash of the key'],

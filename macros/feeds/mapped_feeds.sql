@@ -2,18 +2,11 @@
 
 {#- Mistakes of what all feeds without transactions have in common. -#}
 {% macro mapped_feed_mistakes(node, given) %}
-    {% set found = [] %}
-    {% if given.get('hold_open_transactions') %}
-        {% do found.append("`hold_open_transactions` must be false: the description does not say where a transaction ends, got true") %}
-    {% endif %}
-    {% if given.get('position') is none %}
-        {% do found.extend(change_tables.lookback_mistakes(given, 'rows have')) %}
-    {% endif %}
-    {% do return(found + change_tables.written_as_mistakes(change_tables.declared_columns(node))) %}
+    {% set of_feed = change_tables.feed_mistakes(given, 'rows', has_position=given.get('position') is not none) %}
+    {% do return(of_feed + change_tables.written_as_mistakes(change_tables.declared_columns(node))) %}
 {% endmacro %}
 
 
-{#- What is wrong with the words of operations. -#}
 {% macro operations_mistakes(operations, meanings=['insert', 'update', 'upsert', 'delete', 'truncate', 'snapshot', 'ignore']) %}
     {% if operations is not mapping or not operations %}
         {% do return(["`operations` must say what each word means, as {I: insert, U: update, D: delete}, got " ~ change_tables.shown_value(operations)]) %}
@@ -45,10 +38,15 @@
 {#- The parts that formats have in common which read their rows by a `mapping`, and those of a setting `registry`. -#}
 {% macro mapped_parts(has_registry=false) %}
     {% set parts = {
-        'stage': change_tables._stage_by_mapping,
-        'absent_columns': change_tables._absent_columns_by_mapping,
-        'read_again': change_tables.whole_rows(),
-        'column_settings': change_tables.written_as_setting(),
+        'stage': change_tables.mapped_steps,
+        'absent_columns': change_tables.absent_columns_of_mapping,
+        'read_again': {'for_good': 'false'},
+        'column_settings': {
+            'written_as': {
+                'default': none, 'type': 'text', 'values': change_tables.ways_of_writing(),
+                'meaning': "how the feed [writes values](feeds/mapped.md#rows), if not as texts",
+            },
+        },
         'put_together': change_tables.mapped_put_together,
     } %}
     {% do return(parts if not has_registry else dict(
@@ -62,30 +60,6 @@
 {% endmacro %}
 
 
-{% macro position_setting() %}
-    {% do return({
-        'default': none, 'type': 'names',
-        'meaning': "raw columns that say where a row is, as `[topic, partition, offset]`: see [arrival](feeds/mapped.md#arrival)",
-    }) %}
-{% endmacro %}
-
-
-{#- `read_again` of formats whose raw rows are whole: once read, none is needed to read another one. -#}
-{% macro whole_rows() %}
-    {% do return({'for_good': 'false'}) %}
-{% endmacro %}
-
-
-{% macro _stage_by_mapping(spec, bound) %}
-    {{- change_tables.mapped_steps(spec, bound, change_tables.part_of_format(spec, 'mapping')) -}}
-{% endmacro %}
-
-
-{% macro _absent_columns_by_mapping(spec) %}
-    {% do return(change_tables.absent_columns_of_mapping(spec, change_tables.part_of_format(spec, 'mapping'))) %}
-{% endmacro %}
-
-
 {#-
     Messages of which several entries say by `only` which are theirs, parsed once for all of them: see `shared_rows`. The last step is
     `put_together`: what `parsed` has, and
@@ -96,10 +70,10 @@
 {% macro mapped_put_together_steps(specs, bound) -%}
 {%- set needed_by = [] -%}
 {%- for spec in specs -%}
-    {%- set is_needed = change_tables.concerns_entry(change_tables.part_of_format(spec, 'mapping')) -%}
+    {%- set is_needed = change_tables.concerns_entry(change_tables.mapping_of(spec)) -%}
     {%- do needed_by.append('if(' ~ is_needed ~ ', ' ~ change_tables.text_literal(spec.table_name) ~ ', null)') -%}
 {%- endfor -%}
-{{ change_tables.mapped_landed_steps(specs[0], bound, change_tables.part_of_format(specs[0], 'mapping')) }},
+{{ change_tables.mapped_landed_steps(specs[0], bound, change_tables.mapping_of(specs[0])) }},
 
 needed as (
 
@@ -127,7 +101,7 @@ put_together as (
 
 {#- `put_together` of an entry: none where raw columns have the row, of which each entry reads its own, or where all rows are its own. -#}
 {% macro mapped_put_together(spec) %}
-    {% set mapping = change_tables.part_of_format(spec, 'mapping') %}
+    {% set mapping = change_tables.mapping_of(spec) %}
     {% do return({
         'steps': change_tables.mapped_put_together_steps, 'alike': change_tables.mapped_likeness, 'tables': change_tables.mapped_tables,
     } if mapping.message and mapping.row and mapping.only else none) %}

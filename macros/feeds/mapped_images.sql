@@ -2,8 +2,8 @@
     The rows of a mapping, the row and the row before:
 
     kind                     texts: maps of names and texts; fields: columns and fields of the raw table
-    read, read_before        name -> {sql, data_type}: the columns as they land; of the row before the key alone, as `_ct_before_1` and on
-    columns, before          the same as typed_columns takes them
+    columns, before          name in lower case -> {name, sql, data_type}: the columns as they land; of the row before the key alone, as
+                             `_ct_before_1` and on
     two_values               SQL for what is wrong with a row that has a renamed column twice, of columns and fields
     written                  those that are written otherwise than a text or a column shows them: see `written_value`
     maps                     of texts, name -> SQL for the maps as they land
@@ -23,17 +23,12 @@
             "`row` and `row_before` must be alike, got " ~ rows.row.kind ~ " and " ~ rows.row_before.kind
         ) %}
     {% endif %}
-    {% set images = {'kind': rows.row.kind, 'written': [], 'two_values': [], 'read': {}, 'read_before': {}, 'columns': {}, 'before': {}} %}
+    {% set images = {'kind': rows.row.kind, 'written': [], 'two_values': [], 'columns': {}, 'before': {}} %}
     {% if rows.row.kind == 'texts' %}
         {% do change_tables._images_of_texts(spec, mapping, rows, images) %}
     {% else %}
         {% do change_tables._images_of_fields(spec, mapping, rows, images) %}
     {% endif %}
-    {% for values, types in [(images.read, images.columns), (images.read_before, images.before)] %}
-        {% for name, value in values.items() %}
-            {% do types.update({name | lower: {'name': name, 'data_type': value.data_type}}) %}
-        {% endfor %}
-    {% endfor %}
     {% do change_tables.refuse_landed_types(spec, spec.relation, images.columns) %}
     {% do return(images) %}
 {% endmacro %}
@@ -148,13 +143,12 @@
 {% endmacro %}
 
 
-{#- Rows that are columns or fields of the raw table. -#}
 {% macro _images_of_fields(spec, mapping, rows, images) %}
     {% set before = rows.row_before %}
     {% set is_delete = "_ct_operation = 'delete'" %}
     {% set row_is_null = rows.row.sql ~ ' is null' if rows.row.sql else none %}
     {% set missing, found, found_before = [], {}, {} %}
-    {% set absent = change_tables.absent_columns_of_mapping(spec, mapping) %}
+    {% set absent = change_tables.absent_columns(spec) %}
     {% for column in spec.columns %}
         {% set is_absent = column.name in absent %}
         {% do found.update({column.name: {'sql': 'null', 'data_type': 'void'} if is_absent else change_tables._field_of_row(spec, rows.row, column.name, missing)}) %}
@@ -212,16 +206,15 @@
 {% endmacro %}
 
 
-{#- SQL for the key, column by column, by what was found of the columns. -#}
 {% macro _key_values(spec, found) %}
     {% do return(found.items() | selectattr(0, 'in', spec.key) | map(attribute='1.sql') | list) %}
 {% endmacro %}
 
 
 {#- Of rows that are columns or fields, the retired columns that these are without. Maps have a name where a row has its column. -#}
-{% macro absent_columns_of_mapping(spec, mapping) %}
-    {% set mapping = dict({'message': none, 'row': none}, **mapping) %}
-    {% set row = change_tables._mapped_row(spec, mapping, mapping.row, 'row') if spec.retired else {'kind': 'none'} %}
+{% macro absent_columns_of_mapping(spec) %}
+    {% set mapping = change_tables.mapping_of(spec) %}
+    {% set row = change_tables._mapped_row(spec, mapping, mapping.row, 'row') %}
     {% set absent = [] %}
     {% for name in spec.retired if row.kind == 'fields' %}
         {% set lacks = [] %}
@@ -279,7 +272,7 @@
 {#- Notes a column of a row: its value, read as `written_as` says. -#}
 {% macro _add_value(spec, column, sql, data_type, is_before, images, bytes_as) %}
     {% set written_as = change_tables.column_of(spec, column.label or column.name).meta.get('written_as') %}
-    {% set value = {'sql': sql, 'data_type': data_type} %}
+    {% set value = {'name': column.name, 'sql': sql, 'data_type': data_type} %}
     {% if written_as %}
         {% set text = 'cast(' ~ sql ~ ' as string)' if data_type != 'string' else sql %}
         {% do value.update(change_tables.written_value(written_as, text, column)) %}
@@ -287,5 +280,78 @@
     {% elif data_type == 'string' and change_tables.canonical_type(column.data_type) == 'binary' %}
         {% do value.update({'data_type': bytes_as}) %}
     {% endif %}
-    {% do images['read_before' if is_before else 'read'].update({column.name: value}) %}
+    {% do images['before' if is_before else 'columns'].update({column.name | lower: value}) %}
 {% endmacro %}
+
+
+{#-
+    How values can be written that no text of them shows: `written_as` of a declared column. Times count from 1970-01-01 00:00 UTC;
+    of nanoseconds the microsecond counts. A `base64_decimal` is the unscaled number as bytes, whose places are those of the declared type.
+-#}
+{% macro ways_of_writing() %}
+    {% do return(['epoch_days', 'epoch_seconds', 'epoch_millis', 'epoch_micros', 'epoch_nanos', 'base64', 'base64_decimal']) %}
+{% endmacro %}
+
+
+{#- What is wrong with `written_as` of the declared columns. -#}
+{% macro written_as_mistakes(columns) %}
+    {% set found = [] %}
+    {% set ways = change_tables.ways_of_writing() %}
+    {% for column in columns if column.meta.get('written_as') is not none %}
+        {% set way = column.meta.written_as %}
+        {% set kind = change_tables.type_tree(column.data_type).kind %}
+        {% set right = {'base64': ['binary'], 'base64_decimal': ['decimal'], 'epoch_days': ['date', 'timestamp', 'timestamp_ntz']}.get(way, ['timestamp', 'timestamp_ntz', 'date']) %}
+        {% if way not in ways %}
+            {% do found.append("`written_as` of column '" ~ column.name ~ "' must be one of " ~ ways | join(', ') ~ ", got " ~ change_tables.shown_value(way)) %}
+        {% elif kind not in right %}
+            {% do found.append(
+                "`written_as: " ~ way ~ "` is for columns of type " ~ right | join(' or ') ~ ", got '" ~ column.name ~ "' of type " ~ column.data_type
+            ) %}
+        {% endif %}
+    {% endfor %}
+    {% do return(found) %}
+{% endmacro %}
+
+
+{#- The value of such a text: {sql, data_type}, as it lands. Null where the text is not written so. -#}
+{% macro written_value(written_as, text, column) %}
+    {% set number = 'try_cast(' ~ text ~ ' as bigint)' %}
+    {% if written_as == 'epoch_days' %}
+        {% do return({'sql': 'date_from_unix_date(try_cast(' ~ text ~ ' as int))', 'data_type': 'date'}) %}
+    {% elif written_as == 'base64' %}
+        {% do return({'sql': 'try_to_binary(' ~ text ~ ", 'base64')", 'data_type': 'binary'}) %}
+    {% elif written_as == 'base64_decimal' %}
+        {% set places = change_tables.type_tree(column.data_type).places %}
+        {% do return({'sql': change_tables._decimal_of_bytes("hex(try_to_binary(" ~ text ~ ", 'base64'))", places), 'data_type': 'string'}) %}
+    {% endif %}
+    {% set micros = {
+        'epoch_seconds': 'try_multiply(' ~ number ~ ', 1000000)',
+        'epoch_millis': 'try_multiply(' ~ number ~ ', 1000)',
+        'epoch_micros': number,
+        'epoch_nanos': number ~ ' div 1000 - if(' ~ number ~ ' % 1000 < 0, 1, 0)',
+    }[written_as] %}
+    {% do return({'sql': 'timestamp_micros(' ~ micros ~ ')', 'data_type': 'timestamp'}) %}
+{% endmacro %}
+
+
+{#-
+    The text of a decimal out of its unscaled number, in two's complement as hex digits: of up to 16 bytes, as two halves of eight. Null
+    where there are more, or none.
+-#}
+{% macro _decimal_of_bytes(digits, places) -%}
+    {%- set filled = "lpad(hex, 32, if(hex >= '8', 'F', '0'))" -%}
+    {#- of a negative number the low half is below 0, so that neither part has more digits than the whole -#}
+    {%- set high = "cast(cast(conv(substr(" ~ filled ~ ", 1, 16), 16, -10) as bigint) + if(hex >= '8', 1, 0) as decimal(38, 0))" -%}
+    {%- set low = "(cast(conv(substr(" ~ filled ~ ", 17), 16, 10) as decimal(38, 0)) - if(hex >= '8', 18446744073709551616, 0))" -%}
+    {%- set unscaled = "cast(try_add(try_multiply(" ~ high ~ ", 18446744073709551616), " ~ low ~ ") as string)" -%}
+    get(transform(
+            array({{ digits }}),
+            hex -> case
+                when length(hex) between 1 and 32
+                    then regexp_replace(
+                        regexp_replace({{ unscaled }}, '^(-?)([0-9]+)$', concat('$1', repeat('0', {{ places + 1 }}), '$2')),
+                        '^(-?)0*([0-9]+?)([0-9]{{ '{' ~ places ~ '}' }})$', '$1$2.$3'
+                    )
+            end
+        ), 0)
+{%- endmacro %}

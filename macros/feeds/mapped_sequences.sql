@@ -43,7 +43,6 @@
 {%- endmacro %}
 
 
-{#- What a sequence looks like, as a pattern. -#}
 {% macro pattern_of_sequence(parts) %}
     {% set patterns = [] %}
     {% for part in parts %}
@@ -80,7 +79,6 @@
 {% endmacro %}
 
 
-{#- What is wrong with the parts of a sequence. -#}
 {% macro sequence_mistakes(parts) %}
     {% set found = [] %}
     {% set kinds = ['number', 'text', 'hexadecimal', 'file_position'] %}

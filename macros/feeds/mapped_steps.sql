@@ -21,11 +21,17 @@
     bytes_as         how bytes are written in texts: hex or base64
     columns          SQL of the further columns that a format has
 -#}
-{% macro mapped_steps(spec, bound, mapping) %}
-    {%- set mapping = dict({
+{% macro mapping_of(spec) %}
+    {% do return(dict({
         'message': none, 'only': none, 'changed_at': none, 'transaction_id': none, 'row': none, 'row_before': none, 'not_captured': none,
         'position': none, 'bytes_as': 'hex', 'columns': {},
-    }, **mapping) -%}
+    }, **change_tables.part_of_format(spec, 'mapping'))) %}
+{% endmacro %}
+
+
+{#- The staging of formats that have a mapping. -#}
+{% macro mapped_steps(spec, bound) %}
+    {%- set mapping = change_tables.mapping_of(spec) -%}
     {%- set images = change_tables.mapped_images(spec, mapping) -%}
     {%- do change_tables.refuse_times_as_sequences(spec, mapping) -%}
 {{ change_tables.mapped_read_steps(spec, bound, mapping, images) }},
@@ -198,12 +204,24 @@ coalesce({{ mapping.only }}, true){{ ' or _ct_has_waited' if (mapping.message or
         "Avro needs the column " ~ message.column ~ " of " ~ spec.relation ~ " to be binary, it is " ~ landed[message.column | lower].data_type
     ) -%}
 {%- endif -%}
+{%- if message -%}
+    {#- the text of a message that is not of the type of the entry is kept. Its fields can be in one field of it, its envelope -#}
+    {%- set in_envelope = message.envelope ~ ': struct<' ~ message.type ~ '>, ' if message.envelope -%}
+    {%- set type = message.type if change_tables.message_is_map(message) else 'struct<_ct_corrupt: string, ' ~ in_envelope ~ message.type ~ '>' -%}
+    {%- set fields = [] -%}
+    {%- for field in change_tables.type_tree('struct<' ~ message.type ~ '>').fields if message.envelope -%}
+        {%- do fields.append(change_tables.field_of('_ct_message', field.name) ~ ' as ' ~ change_tables.quoted(field.name)) -%}
+    {%- endfor -%}
+    {%- set body = 'coalesce(' ~ change_tables.field_of('_ct_message', message.envelope) ~ ', struct(' ~ fields | join(', ') ~ '))' if message.envelope else '_ct_message' -%}
+    {#- of Avro that its schema does not fit, what is wrong, which is no JSON -#}
+    {%- set avro = 'avro_to_json(cast(' ~ change_tables.quoted(message.column) ~ ' as binary), ' ~ change_tables.text_literal(message.avro or '') ~ ')' -%}
+{%- endif -%}
 landed as (
 
     select
         *,
         {%- if message and not registry %}
-        {{ change_tables._message_text(message) }} as _ct_text,
+        {{ "coalesce(" ~ avro ~ "['json'], " ~ avro ~ "['error'])" if message.avro else 'cast(' ~ change_tables.quoted(message.column) ~ ' as string)' }} as _ct_text,
         {%- endif %}
         {%- if mapping.position %}
         concat_ws(':', {{ change_tables.each(mapping.position, "coalesce(cast({name} as string), '')") | join(', ') }}) as _ct_raw_id,
@@ -227,21 +245,13 @@ parsed as (
 
     select
         {{ '*' if 'message' not in landed else '* except (message)' }},
-        {{ change_tables.message_body(message) }} as message
+        {{ body }} as message
     from
         {{ 'decoded' if registry else 'landed' }}
-        lateral view explode(array(from_json(_ct_text, '{{ change_tables.message_type(message) | replace("'", "\\'") }}', {{ change_tables.json_reading_options() }}))) as _ct_message
+        lateral view explode(array(from_json(_ct_text, '{{ type | replace("'", "\\'") }}', {{ change_tables.json_reading_options() }}))) as _ct_message
 
 )
 {%- endif %}
-{%- endmacro %}
-
-
-{#- A message as JSON. Of Avro that its schema does not fit, what is wrong, which is none. -#}
-{% macro _message_text(message) -%}
-    {%- set column = change_tables.quoted(message.column) -%}
-    {%- set read = 'avro_to_json(cast(' ~ column ~ ' as binary), ' ~ change_tables.text_literal(message.avro) ~ ')' -%}
-    {{ "coalesce(" ~ read ~ "['json'], " ~ read ~ "['error'])" if message.avro else 'cast(' ~ column ~ ' as string)' }}
 {%- endmacro %}
 
 
@@ -250,8 +260,9 @@ parsed as (
 unpacked as (
 
     select
-    {%- for name, column in (images.read.items() | list) + (images.read_before.items() | list) %}
-        {{ column.sql ~ (' as ' ~ change_tables.quoted(name) if column.sql != change_tables.quoted(name) else '') }},
+    {%- for column in (images.columns.values() | list) + (images.before.values() | list) %}
+        {%- set name = change_tables.quoted(column.name) %}
+        {{ column.sql ~ (' as ' ~ name if column.sql != name else '') }},
     {%- endfor %}
         {%- if images.kind == 'texts' %}
         {{ change_tables.missing_key(spec) }} as _ct_missing_key,
@@ -339,24 +350,6 @@ unpacked as (
 {%- endmacro %}
 
 
-{#- The type of a message: what the entry says, and the text of one that is not of it. Its fields can be in one field of it, its envelope. -#}
-{% macro message_type(message) -%}
-    {%- set in_envelope = message.envelope ~ ': struct<' ~ message.type ~ '>, ' if message.envelope -%}
-    {{- message.type if change_tables.message_is_map(message) else 'struct<_ct_corrupt: string, ' ~ in_envelope ~ message.type ~ '>' -}}
-{%- endmacro %}
-
-
 {% macro message_is_map(message) %}
     {% do return(modules.re.match('map *<', message.type) is not none) %}
 {% endmacro %}
-
-
-{#- The fields of a message, in its envelope or without one. -#}
-{% macro message_body(message) -%}
-    {%- do return('_ct_message') if not message.envelope -%}
-    {%- set fields = [] -%}
-    {%- for field in change_tables.type_tree('struct<' ~ message.type ~ '>').fields -%}
-        {%- do fields.append(change_tables.field_of('_ct_message', field.name) ~ ' as ' ~ change_tables.quoted(field.name)) -%}
-    {%- endfor -%}
-    coalesce({{ change_tables.field_of('_ct_message', message.envelope) }}, struct({{ fields | join(', ') }}))
-{%- endmacro %}

@@ -19,13 +19,6 @@
 {% endmacro %}
 
 
-{#- The setting of formats whose rows have names of their own. -#}
-{% macro column_names_setting() %}
-    {% do return({'default': 'exact', 'type': 'text', 'values': ['exact', 'ignore_case'], 'meaning': "how names in records match declared ones"}) %}
-{% endmacro %}
-
-
-{#- A column's name in the maps, as a literal. -#}
 {% macro name_in_row(spec, name) -%}
     {{- change_tables.text_literal(name | lower if spec.settings.column_names == 'ignore_case' else name) -}}
 {%- endmacro %}
@@ -76,7 +69,7 @@
     {%- else -%}
         {%- set names, fields, faults = [], [], ['size(array_distinct(map_keys(fields))) < size(fields)'] -%}
         {%- for name in spec.renamed -%}
-            {%- do faults.append(change_tables._has_two_texts(spec, name, 'fields')) -%}
+            {%- do faults.append('size(' ~ change_tables._texts_of_column(spec, name, 'fields') ~ ') > 1') -%}
             {%- for template in ['{name}'] + templates -%}
                 {%- set literals = change_tables._names_in_rows(spec, name, template) -%}
                 {%- do names.extend(literals) -%}
@@ -103,12 +96,6 @@
     {% endfor %}
     {% do return(literals) %}
 {% endmacro %}
-
-
-{#- Whether a row has a renamed column under two names with different values. -#}
-{% macro _has_two_texts(spec, name, row) -%}
-    size({{ change_tables._texts_of_column(spec, name, row) }}) > 1
-{%- endmacro %}
 
 
 {% macro _texts_of_column(spec, name, row) -%}
@@ -153,7 +140,7 @@
         case
             {%- for name in spec.renamed %}
             {%- for row in ['_ct_row', '_ct_row_before'] %}
-            when {{ change_tables._has_two_texts(spec, name, row) }}
+            when size({{ change_tables._texts_of_column(spec, name, row) }}) > 1
                 then concat({{ change_tables.text_literal('value_does_not_fit: ' ~ change_tables.said_of_two_values(name, change_tables.landing_names(spec, name))) }}, array_join({{ change_tables._texts_of_column(spec, name, row) }}, ', '))
             {%- endfor %}
             {%- endfor %}
@@ -212,13 +199,16 @@ case
 
 
 {#-
-    The step `typed`: the columns of `unpacked` as they are declared, and what does not fit.
+    The step `typed`: the columns of a step as they are declared, and what does not fit.
 
     landed, before   as they land, name -> {data_type}: the columns, and those of the key before, where there are any
     further          what else it has: lines of a select list
+    rows             the step
+    unchecked        the columns of which `further` says what does not fit
 -#}
-{% macro typed_step(spec, landed, before, further=none) -%}
+{% macro typed_step(spec, landed, before, further=none, rows='unpacked', unchecked=[]) -%}
 {%- set columns_before = change_tables.columns_before(spec) if before else [] -%}
+{%- set read = spec.column_names | reject('in', change_tables.absent_names(landed)) | list -%}
 typed as (
 
     select
@@ -227,12 +217,12 @@ typed as (
         {%- if before %}
         {{ change_tables.misfit({'columns': columns_before}, columns_before | map(attribute='name') | list, before) }} as _ct_key_before_misfit,
         {%- endif %}
-        {{ change_tables.misfit(spec, spec.column_names | reject('in', spec.key) | list, landed) }} as _ct_column_misfit,
+        {{ change_tables.misfit(spec, spec.column_names | reject('in', spec.key + unchecked) | list, landed) }} as _ct_column_misfit,
         {%- if further %}
         {{ further }},
         {%- endif %}
-        * except ({{ change_tables.column_list(spec.column_names + columns_before | map(attribute='name') | list) }})
-    from unpacked
+        * except ({{ change_tables.column_list(read + columns_before | map(attribute='name') | list) }})
+    from {{ rows }}
 
 )
 {%- endmacro %}
@@ -248,7 +238,6 @@ typed as (
 {% endmacro %}
 
 
-{#- The key before as a struct, of its typed columns. -#}
 {% macro key_before(spec) -%}
     struct({{ change_tables.each(spec.key, '_ct_before_{number} as {name}') | join(', ') }})
 {%- endmacro %}

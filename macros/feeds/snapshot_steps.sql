@@ -10,8 +10,8 @@
     the format says how to read them: `array_of_text` of `format_of`. A column that the load lacks is null: its rows begin rows afresh.
 -#}
 {% macro snapshot_steps(spec, bound) %}
-    {%- set relation = change_tables.relation_of_node(change_tables.find_source(spec.source_name, spec.snapshot)) -%}
-    {%- set landed = change_tables._landed_load(spec, relation) -%}
+    {%- set relation = change_tables.relation_of_setting(spec, 'snapshot') -%}
+    {%- set landed = change_tables._landed_load(spec) -%}
     {%- set array_of_text = change_tables.format_of(spec.format).array_of_text -%}
     {%- set split = [] -%}
     {%- for column in spec.columns if array_of_text and change_tables.type_tree(column.data_type).kind == 'array' -%}
@@ -97,16 +97,15 @@ staged_snapshot as (
 
 
 {#- The columns of a load, which must have those of the key. -#}
-{% macro _landed_load(spec, relation) %}
-    {% set landed = change_tables.landed_columns(spec, relation, spec.key, "a snapshot has the table's key", has_row=true) %}
+{% macro _landed_load(spec) %}
+    {% set landed = change_tables.landed_columns(spec, change_tables.relation_of_setting(spec, 'snapshot'), spec.key, "a snapshot has the table's key", has_row=true) %}
     {% do return(change_tables.with_absent_columns(landed, spec.column_names)) %}
 {% endmacro %}
 
 
 {#- The declared columns that the load of an entry lacks: of `retired` ones that is no news. -#}
 {% macro columns_that_load_lacks(spec, retired=false) %}
-    {% set relation = change_tables.relation_of_node(change_tables.find_source(spec.source_name, spec.snapshot)) %}
-    {% set absent = change_tables.absent_names(change_tables._landed_load(spec, relation)) %}
+    {% set absent = change_tables.absent_names(change_tables._landed_load(spec)) %}
     {% do return(absent | select('in', spec.retired) | list if retired else absent | reject('in', spec.retired) | list) %}
 {% endmacro %}
 

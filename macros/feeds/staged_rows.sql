@@ -21,13 +21,11 @@
 {%- endmacro %}
 
 
-{#- SQL for the code of such a text. -#}
 {% macro code_of(reason) -%}
     substring_index({{ reason }}, ':', 1)
 {%- endmacro %}
 
 
-{#- SQL for its detail. -#}
 {% macro detail_of(reason) -%}
     trim(substring({{ reason }}, instr({{ reason }}, ':') + 1))
 {%- endmacro %}
@@ -57,7 +55,6 @@
 {%- endmacro %}
 
 
-{#- The verdict on rows of other entries. -#}
 {% macro not_of_entry() -%}
     struct(cast(null as string) as status, cast(null as string) as reason)
 {%- endmacro %}
@@ -147,7 +144,14 @@ staged_rows as (
         {{ column.name }},
         {%- endfor %}
         {{ change_tables._of_change(is_change, change.report, 'string') }} as _report,
-        {{ change_tables.place_of_row(bound, blocks) }}
+        {#-
+            A number by which rows differ that are the same in all else. It also keeps Spark from computing a row twice: a column that has
+            another value at each evaluation stops conditions on staged rows from being pushed below it.
+        #}
+        monotonically_increasing_id() as _ct_place
+        {%- for column in ['_ct_arrival', blocks] if bound.arrival and column %},
+        {{ column }}
+        {%- endfor %}
     from {{ rows }}
 {%- endmacro %}
 
@@ -166,19 +170,6 @@ staged_rows as (
             {%- endfor %}
         end
     {%- endif -%}
-{%- endmacro %}
-
-
-{#-
-    A number by which rows differ that are the same in all else. It also keeps Spark from computing a row twice: a column that has
-    another value at each evaluation stops conditions on staged rows from being pushed below it. After it come the arrival and, where
-    the format says it, what blocks the watermark, where the bound has an arrival.
--#}
-{% macro place_of_row(bound, blocks) -%}
-    monotonically_increasing_id() as _ct_place
-    {%- for column in ['_ct_arrival', blocks] if bound.arrival and column %},
-        {{ column }}
-    {%- endfor -%}
 {%- endmacro %}
 
 

@@ -38,7 +38,6 @@
 {% endmacro %}
 
 
-{#- Writes the runs of the logs among these results of dbt. -#}
 {% macro record_runs(results) %}
     {% do return('') if not execute or change_tables.is_empty_run() %}
     {% set runs = change_tables.table_of_runs() %}
@@ -71,7 +70,6 @@
 {% endmacro %}
 
 
-{#- The statement that adds rows to the table of runs. -#}
 {% macro add_runs(runs, rows) -%}
 {%- set fields, values = [], [] -%}
 {%- set columns = change_tables.columns_of_runs() -%}

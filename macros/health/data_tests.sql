@@ -47,7 +47,6 @@
 {% endmacro %}
 
 
-{#- The table of rows in quarantine beside the log that a data test is put on. -#}
 {% macro quarantine_of_data_test(model) %}
     {% do change_tables.table_of_data_test(model) %}
     {% do return(change_tables.quarantine_relation(model)) %}

@@ -16,11 +16,8 @@
         {%- do log(this ~ ': its table was set back to an older version; it reads on from there, and the models after it are rebuilt', info=true) -%}
     {%- endif -%}
     {%- if run.renaming -%}
-        {%- set naming = {'_present_columns': true, '_changed_columns': true} -%}
-        {%- for column in spec.columns_of_format | selectattr('is_name') -%}
-            {%- do naming.update({column.name: false}) -%}
-        {%- endfor -%}
-        {%- do change_tables.follow_names(view, state, run.renaming, naming) -%}
+        {%- set names = dict.fromkeys(spec.columns_of_format | selectattr('is_name') | map(attribute='name'), false) -%}
+        {%- do change_tables.follow_names(view, state, run.renaming, dict({'_present_columns': true, '_changed_columns': true}, **names)) -%}
         {#- else the table has not all columns yet: see `_add_to_log` -#}
         {%- if not change_tables.columns_have_changed(spec, run.checkpoint_before) -%}
             {%- do change_tables.ensure_state_view(view, state, spec, change_tables.log_view_columns(spec), '_checkpoint is null') -%}
@@ -147,7 +144,6 @@
 {% endmacro %}
 
 
-{#- What comes of a run that has written nothing. -#}
 {% macro _unchanged_log(run) %}
     {% do return({'checkpoint': run.checkpoint_before, 'checkpoints': run.checkpoints, 'facts': none}) %}
 {% endmacro %}

@@ -31,7 +31,6 @@
 {%- endmacro %}
 
 
-{#- The query for what a run of a log writes, or looks at before it does. -#}
 {% macro query_of_run(spec, run) -%}
     {%- set with_log = run.kind == 'everything' -%}
     {#- a row can be a change and block the watermark -#}
@@ -61,13 +60,11 @@ where _ct_is_change or _ct_quarantine_id is not null{{ ' or _ct_waiting_since is
 {% endmacro %}
 
 
-{#- What a batch has of its raw rows, besides the columns of a log. -#}
 {% macro _columns_of_raw_rows(run) %}
     {% do return(['_ct_quarantine_id', '_status', '_status_reason', '_raw_row'] + (['_ct_waiting_since'] if run.arrival else [])) %}
 {% endmacro %}
 
 
-{#- What a batch has besides the columns of a log. -#}
 {% macro _columns_of_batch(spec, run) %}
     {% set columns = change_tables._columns_of_raw_rows(run) %}
     {% if change_tables.retracts_changes(spec) and run.kind == 'since' %}
@@ -155,8 +152,7 @@ deliveries as (
     {% set run = dict(run, shared=change_tables.shared_rows(spec, run)) %}
     {% set lacks = change_tables.columns_that_load_lacks(spec) if spec.snapshot and bound.snapshot else [] %}
     {% if lacks %}
-        {% set load = change_tables.relation_of_node(change_tables.find_source(spec.source_name, spec.snapshot)) %}
-        {% do log(this ~ ': the load ' ~ load ~ ' lacks ' ~ lacks | join(', ') ~ ': null in its rows', info=true) %}
+        {% do log(this ~ ': the load ' ~ change_tables.relation_of_setting(spec, 'snapshot') ~ ' lacks ' ~ lacks | join(', ') ~ ': null in its rows', info=true) %}
     {% endif %}
     {% do return([spec, run]) %}
 {% endmacro %}

@@ -89,7 +89,7 @@
 {%- set verdict = change_tables._columns_of_verdicts(spec, run) -%}
 {%- set totals = change_tables._totals_of_changes(spec, run) -%}
 {%- set passed = change_tables.rows_to_pass(spec, run, '_ct_quarantine_id') if arrival else '' -%}
-{%- set waiting_group = change_tables.fields_of_group('_ct_waiting_since', arrival) if arrival else [] -%}
+{%- set waiting_group = change_tables.each(arrival.group, '_ct_waiting_since[{text}]') if arrival else [] -%}
 with summarized as (
 
     select
@@ -123,7 +123,6 @@ from summarized
 {%- endmacro %}
 
 
-{#- What a row of verdicts has: name -> SQL over the batch. -#}
 {% macro _columns_of_verdicts(spec, run) %}
     {% set columns = {
         'report': 'case when _ct_is_change then ' ~ change_tables.code_of('_report') ~ ' end',
@@ -186,13 +185,11 @@ from summarized
 {% endmacro %}
 
 
-{#- What the reduction says of each change besides its columns: see `reduction_steps`. -#}
 {% macro reduction_flags(spec) %}
     {% do return(['_ct_is_revision', '_ct_retracted_keys'] + (['_ct_retracts_logged'] if change_tables.retracts_changes(spec) else [])) %}
 {% endmacro %}
 
 
-{#- The query for what the changes of a run come to with those that the log has. -#}
 {% macro reduced_with_log(spec, log, batch, found) -%}
 {%- set retracts = change_tables.retracts_changes(spec) -%}
 {%- set columns = change_tables.column_list(change_tables.log_columns(spec)) -%}

@@ -41,14 +41,9 @@
     {%- set condition_of = change_tables.format_of(spec.format).quarantines -%}
     _status in ('rejected', 'waiting')
     {%- set condition = condition_of(spec, bound) if condition_of else none -%}
-    {%- if condition %} and {{ '(_ct_is_of_load or ' ~ condition ~ ')' if change_tables._reads_load(spec, bound) else condition }}
+    {%- if condition %} and {{ '(_ct_is_of_load or ' ~ condition ~ ')' if spec.snapshot and bound.snapshot else condition }}
     {%- endif %}
 {%- endmacro %}
-
-
-{% macro _reads_load(spec, bound) %}
-    {% do return(spec.snapshot and bound.snapshot) %}
-{% endmacro %}
 
 
 {#- The `_row_id` of a staged row that is to be quarantined, else null. -#}
@@ -56,7 +51,7 @@
     {%- set hash = change_tables._hash_of_raw_row('_raw_row') -%}
 case
     when {{ change_tables.is_to_be_quarantined(spec, bound) }}
-        then {{ "concat(if(_ct_is_of_load, 'load:', ''), " ~ hash ~ ')' if change_tables._reads_load(spec, bound) else hash }}
+        then {{ "concat(if(_ct_is_of_load, 'load:', ''), " ~ hash ~ ')' if spec.snapshot and bound.snapshot else hash }}
 end
 {%- endmacro %}
 
@@ -82,7 +77,6 @@ end
 {%- endmacro %}
 
 
-{#- Whether a run has set rows aside. -#}
 {% macro sets_rows_aside(found) %}
     {% do return(found.quarantined_rows > 0 or found.waiting | length > 0) %}
 {% endmacro %}
@@ -144,10 +138,8 @@ group by _ct_quarantine_id
     by now. Where that is a hash of declared columns, as in Qlik change tables, it is found by its own hash.
 -#}
 {% macro count_lost_rows(spec, quarantine) %}
-    {% set relations = [spec.relation] %}
-    {% do relations.append(change_tables.relation_of_node(change_tables.find_source(spec.source_name, spec.snapshot))) if spec.snapshot %}
     {% set hashes = [] %}
-    {% for relation in relations %}
+    {% for relation in [spec.relation, change_tables.relation_of_setting(spec, 'snapshot')] | reject('none') %}
         {% set json = 'to_json(struct(*), ' ~ change_tables.json_options() ~ ')' %}
         {% do hashes.append("select concat('" ~ loop.cycle('', 'load:') ~ "', " ~ change_tables._hash_of_raw_row(json) ~ ') as _ct_hash from ' ~ relation) %}
     {% endfor %}

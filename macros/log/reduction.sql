@@ -118,7 +118,12 @@ gathered_deliveries as (
 {% macro _weighed_step(spec, with_log, deliveries) -%}
 {%- set has_versions = change_tables._has_versions(spec, with_log) -%}
 {%- set completeness = change_tables._completeness(spec) -%}
-{%- set is_compared = change_tables._is_compared(spec, with_log) -%}
+{#-
+    The contents of deliveries count. But masks count columns by their places: once raw has lost a column, the masks of changes that were logged
+    before can no longer be read from it.
+-#}
+{%- set version = change_tables.places_since(spec) if with_log else 0 -%}
+{%- set is_compared = '_ct_is_delivery' ~ (" and coalesce(_ct_is_logged or _ct_logged['_schema_version'] >= " ~ version ~ ', true)' if version > 0) -%}
 {%- set conditions = [] -%}
 {%- do conditions.append('not _ct_is_logged_alone') if with_log -%}
 {%- do conditions.append('(not _ct_is_delivery or ' ~ completeness ~ ' = _ct_completeness)') if completeness -%}
@@ -137,25 +142,19 @@ weighed_deliveries as (
         {%- set record = change_tables._columns_as_logged(spec, spec.columns) if has_versions else spec.columns %}
         case when _ct_differs and {{ is_compared }} then case when _change_op <> 'delete' then {{ change_tables.hash_of(record) }} end end as _ct_record_hash,
         {%- endif %}
-        case when _ct_copies > 1 and {{ is_compared }} then {{ change_tables._rank(spec, with_log) }} end as _ct_rank
+        {#- the greatest delivery wins: by version, content and headers. Of equal ones, the logged one stays #}
+        case when _ct_copies > 1 and {{ is_compared }} then struct(
+            case when _ct_differs then struct(
+                {{ '_schema_version, ' if has_versions }}{{ change_tables.content_text(spec) }}, {{ change_tables.delivered_headers(spec) | map(attribute='name') | join(', ') }}
+            ) end,
+            {{ '_ct_is_logged, ' if with_log }}_ct_place
+        ) end as _ct_rank
     from {{ deliveries }}
     {%- if conditions %}
     where {{ conditions | join(' and ') }}
     {%- endif %}
 
 )
-{%- endmacro %}
-
-
-{#-
-    Whether the contents of a row count: those of deliveries. But masks count columns by their places: once raw has lost a column, the masks of
-    changes that were logged before can no longer be read from it.
--#}
-{% macro _is_compared(spec, with_log) -%}
-    {%- set version = change_tables.places_since(spec) if with_log else 0 -%}
-    _ct_is_delivery
-    {%- if version > 0 %} and coalesce(_ct_is_logged or _ct_logged['_schema_version'] >= {{ version }}, true)
-    {%- endif -%}
 {%- endmacro %}
 
 
@@ -170,18 +169,6 @@ weighed_deliveries as (
         {%- do values.append(change_tables.under_first_name(spec, column.name, value)) -%}
     {%- endfor -%}
     to_json(struct({{ values | join(', ') }}), {{ change_tables.exact_times() }})
-{%- endmacro %}
-
-
-{#- The greatest delivery wins: by version, content and headers. Of equal ones, the logged one stays. -#}
-{% macro _rank(spec, with_log) -%}
-{%- set headers = change_tables.delivered_headers(spec) | map(attribute='name') | join(', ') -%}
-struct(
-            case when _ct_differs then struct(
-                {{ '_schema_version, ' if change_tables._has_versions(spec, with_log) }}{{ change_tables.content_text(spec) }}, {{ headers }}
-            ) end,
-            {{ '_ct_is_logged, ' if with_log }}_ct_place
-        )
 {%- endmacro %}
 
 
@@ -267,8 +254,15 @@ completed_deliveries as (
 {%- set retracts = change_tables.retracts_changes(spec) -%}
 * except (_batch_id),
         case
+            {#- it says no more than what was logged: only its place in the raw table is another, and states know the change #}
             when
-                {{ change_tables._says_nothing_new(spec) | indent(16) }}
+                _ct_logged['_ct_said_hash'] = {{ change_tables._said_hash(spec) }}
+                and struct(_key_before, _is_conflicting) <=> struct(_ct_logged['_key_before'], _ct_logged['_is_conflicting'])
+                and (_report is not null or _ct_logged['_report'] is null)
+                {%- if spec.images == 'partial' and spec.added %}
+                -- an update that has all columns of today has more than one that had all of then
+                and not (_ct_logged['_schema_version'] < {{ spec.added.values() | max }} and _present_columns is null and _change_op in ('update', 'upsert'))
+                {%- endif %}
                 then _ct_logged['_batch_id']
             else '{{ change_tables.batch_id() }}'
         end as _batch_id,
@@ -336,18 +330,6 @@ where
 {#- Of a delivery all that it says, but for its place in the raw table. -#}
 {% macro _said_hash(spec) -%}
     {{ change_tables.hash_of(change_tables.delivery_columns(spec) | rejectattr('name', 'equalto', '_raw_id') | list) }}
-{%- endmacro %}
-
-
-{#- Whether what is to be logged says no more than what was: only its place in the raw table is another, and states know the change. -#}
-{% macro _says_nothing_new(spec) -%}
-_ct_logged['_ct_said_hash'] = {{ change_tables._said_hash(spec) }}
-and struct(_key_before, _is_conflicting) <=> struct(_ct_logged['_key_before'], _ct_logged['_is_conflicting'])
-and (_report is not null or _ct_logged['_report'] is null)
-{%- if spec.images == 'partial' and spec.added %}
--- an update that has all columns of today has more than one that had all of then
-and not (_ct_logged['_schema_version'] < {{ spec.added.values() | max }} and _present_columns is null and _change_op in ('update', 'upsert'))
-{%- endif %}
 {%- endmacro %}
 
 
@@ -439,3 +421,28 @@ case
         {{ value | trim }}
 end
 {%- endmacro %}
+
+
+{% macro delivered_headers(spec) %}
+    {% set types = change_tables.contract_column_types() %}
+    {% set columns = [] %}
+    {% for name in ['_change_op', '_present_columns', '_changed_columns', '_changed_at', '_transaction_id', '_raw_id'] %}
+        {% do columns.append({'name': name, 'data_type': types[name], 'holds_no_nulls': true}) %}
+    {% endfor %}
+    {% do return(columns + spec.columns_of_format) %}
+{% endmacro %}
+
+
+{#- All by which one delivery of a change can differ from another, but for the key before. -#}
+{% macro delivery_columns(spec) %}
+    {% do return(spec.columns + change_tables.delivered_headers(spec)) %}
+{% endmacro %}
+
+
+{#-
+    Whether what lands later can show that a change which was accepted cannot be used, so that the log must give it up: for the
+    format to say. Its staging then gives rejected or ignored rows the `_change_id` that they would have.
+-#}
+{% macro retracts_changes(spec) %}
+    {% do return(change_tables.part_of_format(spec, 'retracts_changes')) %}
+{% endmacro %}

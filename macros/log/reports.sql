@@ -10,6 +10,7 @@
 {%- set keys = dict(spec, columns=spec.columns | selectattr('name', 'in', spec.key) | list, column_names=spec.key) -%}
 {%- set run = change_tables.fold_run(keys, dict(checkpoint, batch='', added={})) -%}
 {%- set of_format = change_tables.format_of(spec.format).reports -%}
+{%- set key = 'to_json(struct(' ~ change_tables.column_list(spec.key) ~ "), map('ignoreNullFields', 'false'))" -%}
 {%- set reports_orphans = spec.images == 'partial' and spec.orphans == 'report' -%}
 with {{ '' }}
 {%- if reports_orphans or run.moves -%}
@@ -51,7 +52,7 @@ reports as (
         _change_id,
         _change_seq,
         'orphan' as code,
-        concat('no row lives at key ', {{ change_tables._key_as_json(spec) }}, ', and the update lacks columns') as detail
+        concat('no row lives at key ', {{ key }}, ', and the update lacks columns') as detail
     from decided_events
     where not _is_deleted and not _ct_lives
     {%- endif %}
@@ -65,22 +66,13 @@ reports as (
         _change_id,
         _change_seq,
         'key_collision' as code,
-        concat('its row at key ', {{ change_tables._key_as_json(spec) }}, ' was covered by that of change ', _ct_covered_by) as detail
+        concat('its row at key ', {{ key }}, ' was covered by that of change ', _ct_covered_by) as detail
     from rows_of_events
     where _ct_covered_by is not null
     {%- endif %}
 
 )
 
-select
-    _change_id,
-    _change_seq,
-    code,
-    detail
+select *
 from reports
-{%- endmacro %}
-
-
-{% macro _key_as_json(spec) -%}
-    to_json(struct({{ change_tables.column_list(spec.key) }}), map('ignoreNullFields', 'false'))
 {%- endmacro %}

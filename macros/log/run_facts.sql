@@ -88,7 +88,6 @@
 {% endmacro %}
 
 
-{#- A row of the table of runs, by the checkpoint of a log. -#}
 {% macro _row_of_run(spec, checkpoint) %}
     {% set facts = checkpoint.facts %}
     {% do return({

@@ -40,12 +40,6 @@
 {% endmacro %}
 
 
-{#- The group of such a struct, as SQL. -#}
-{% macro fields_of_group(struct, arrival) %}
-    {% do return(change_tables.each(arrival.group, struct ~ '[{text}]')) %}
-{% endmacro %}
-
-
 {#- Such a struct as texts: the values of the group, then those of the position. -#}
 {% macro arrival_as_texts(struct, arrival) %}
     {% do return(
@@ -121,9 +115,8 @@
 {% endmacro %}
 
 
-{#- The arrival of an entry, or none. -#}
 {% macro arrival_of(spec) %}
-    {% set name = change_tables.part_of_format(spec, 'arrival_column') if spec.arrival == 'auto' else spec.arrival %}
+    {% set name = spec[change_tables.format_of(spec.format).arrival_column] | default(none) if spec.arrival == 'auto' else spec.arrival %}
     {% do return(none) if name == 'none' %}
     {% do return(change_tables._arrival_of_files(spec)) if name == 'files' %}
     {% do return(change_tables.natural_arrival(spec) or change_tables._arrival_of_versions(spec)) if name is none %}
@@ -176,7 +169,7 @@
 {#- The arrival of an entry that another one asks for; none also where the entry itself would be stopped. -#}
 {% macro arrival_if_sound(spec) %}
     {% set landed = change_tables.landed_columns(spec, spec.relation) %}
-    {% set name = change_tables.part_of_format(spec, 'arrival_column') if spec.arrival == 'auto' else spec.arrival %}
+    {% set name = spec[change_tables.format_of(spec.format).arrival_column] | default(none) if spec.arrival == 'auto' else spec.arrival %}
     {% if not landed %}
         {% do return(none) %}
     {% elif name == 'files' %}

@@ -38,7 +38,6 @@
 {% endmacro %}
 
 
-{#- The properties of an entry's raw table: name -> text. -#}
 {% macro properties_of_raw(spec) %}
     {% do return(dict(change_tables.ask_once('show tblproperties ' ~ spec.relation) | map('list'))) %}
 {% endmacro %}
@@ -57,7 +56,6 @@
 {% endmacro %}
 
 
-{#- The names of such columns. -#}
 {% macro absent_names(landed) %}
     {% do return(landed.values() | selectattr('is_absent') | map(attribute='name') | list) %}
 {% endmacro %}
@@ -80,7 +78,6 @@
 {% endmacro %}
 
 
-{#- Stops where a raw table lacks columns. -#}
 {% macro refuse_missing_columns(spec, relation, missing, help) %}
     {% if missing %}
         {% do change_tables.refuse_entry(spec,
@@ -96,18 +93,12 @@
 -#}
 {% macro typed_columns(spec, landed) -%}
     {%- for column in spec.columns %}
-        {{ change_tables.typed_value(column, landed) }},
+        {%- set name, read = change_tables.quoted(column.name), change_tables._read_column(column, landed) %}
+        {{ read ~ (' as ' ~ name if read != name else '') }},
     {%- endfor -%}
 {%- endmacro %}
 
 
-{% macro typed_value(column, landed) -%}
-    {%- set name, read = change_tables.quoted(column.name), change_tables._read_column(column, landed) -%}
-    {{- read ~ (' as ' ~ name if read != name else '') -}}
-{%- endmacro %}
-
-
-{#- SQL for a column as it lands. -#}
 {% macro landed_value(name, landed) -%}
     {%- set column = landed.get(name | lower, {}) -%}
     {{- 'null' if column.is_absent else column.value or change_tables.quoted(name) -}}
@@ -119,23 +110,17 @@
 {%- endmacro %}
 
 
-{#- SQL for the columns of the key in a table that has them as columns: name -> SQL. -#}
-{% macro landed_key_columns(spec, landed) %}
-    {% set columns = {} %}
+{#- SQL for the columns of the key in a table that has them as columns, by default the raw table: of a before image in it, the key of the row before. -#}
+{% macro landed_key(spec, relation=none) %}
+    {% set landed = change_tables.landed_columns(spec, relation or spec.relation, spec.key, has_row=true) %}
+    {% set columns = [] %}
     {% for name in spec.key %}
-        {% do columns.update({name: change_tables._read_column(change_tables.column_of(spec, name), landed)}) %}
+        {% do columns.append(change_tables._read_column(change_tables.column_of(spec, name), landed)) %}
     {% endfor %}
     {% do return(columns) %}
 {% endmacro %}
 
 
-{#- The same of the raw table: of a before image in it, the key of the row before. -#}
-{% macro key_in_raw(spec) %}
-    {% do return(change_tables.landed_key_columns(spec, change_tables.landed_columns(spec, spec.relation, spec.key, has_row=true))) %}
-{% endmacro %}
-
-
-{#- The retired columns that a raw table of columns lacks. -#}
 {% macro columns_absent_from_raw(spec) %}
     {% set landed = change_tables.landed_columns(spec, spec.relation, has_row=true) %}
     {% do return(change_tables.absent_names(change_tables.with_absent_columns(landed, spec.retired))) %}

@@ -121,7 +121,6 @@
 {% endmacro %}
 
 
-{#- Whether a row is in a span. -#}
 {% macro _is_in(arrival, span) %}
     {% set conditions = change_tables._is_in_group(arrival, span.group) %}
     {% set position = change_tables.positions_of(arrival) %}
@@ -131,7 +130,6 @@
 {% endmacro %}
 
 
-{#- Whether a row is in a group, as a condition for each of its columns. -#}
 {% macro _is_in_group(arrival, group) %}
     {% set conditions = [] %}
     {% for name in arrival.group %}

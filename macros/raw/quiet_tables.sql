@@ -44,12 +44,14 @@
 
 
 {#-
-    What is asked for a log: its `rows` from the watermark on, see `_rows_from`; and where it knows how many rows had landed below it, the raw table
-    whose rows are `counted`, else none. More of them were passed over, and a run that looks for itself says so.
+    What is asked for a log: its `rows` from the watermark on, each by its hash, as the end of a query; and where it knows how many rows had landed
+    below it, the raw table whose rows are `counted`, else none. More of them were passed over, and a run that looks for itself says so.
 -#}
 {% macro _question(spec, arrival, checkpoint) %}
+    {% set hashed = change_tables.columns_of_fingerprint(spec, arrival, change_tables.landed_columns(spec, spec.relation)) %}
+    {% set hash = change_tables.hash_of(hashed) if hashed else 'cast(null as bigint)' %}
     {% do return({
-        'rows': change_tables._rows_from(spec, arrival, checkpoint.watermark),
+        'rows': hash ~ ' as _ct_hash from ' ~ spec.relation ~ ' where ' ~ change_tables.lands_since(arrival, checkpoint.watermark),
         'counted': spec.relation | string if checkpoint.rows_below is not none else none,
     }) %}
 {% endmacro %}
@@ -79,14 +81,6 @@
         {% do counts.append('(select count(*) from ' ~ relation ~ ') as rows_of_' ~ loop.index) %}
     {% endfor %}
     {% do return(dict(zip(relations, run_query('select\n    ' ~ counts | join(',\n    ')).rows[0].values() | map('int')))) %}
-{% endmacro %}
-
-
-{#- The raw rows from a watermark on, each by its hash, as the end of a query. -#}
-{% macro _rows_from(spec, arrival, watermark) %}
-    {% set hashed = change_tables.columns_of_fingerprint(spec, arrival, change_tables.landed_columns(spec, spec.relation)) %}
-    {% set hash = change_tables.hash_of(hashed) if hashed else 'cast(null as bigint)' %}
-    {% do return(hash ~ ' as _ct_hash from ' ~ spec.relation ~ ' where ' ~ change_tables.lands_since(arrival, watermark)) %}
 {% endmacro %}
 
 

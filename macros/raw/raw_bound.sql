@@ -210,7 +210,6 @@
 {% endmacro %}
 
 
-{#- What a look has found where none has been taken. -#}
 {% macro _nothing_seen() %}
     {% do return({'high_water': none, 'is_same': false, 'unplaced': false, 'rows': none, 'rows_below': none, 'rows_until': none, 'all_rows': none, 'lowest_seq': none}) %}
 {% endmacro %}
@@ -245,7 +244,6 @@
 {% endmacro %}
 
 
-{#- A fingerprint of rows, by the column `_ct_hash`. -#}
 {% macro fingerprint_of_rows() -%}
     concat_ws(':', count(*), sum(shiftright(_ct_hash, 32)), sum(_ct_hash & 4294967295))
 {%- endmacro %}
@@ -302,7 +300,7 @@ from (
         {{ by }}({{ first }}, length({{ first }})) filter (where {{ first }} rlike '^[0-9]+$') as _ct_{{ end }}
         {%- endfor %}
     from places
-    {{- '\n    group by ' ~ change_tables.fields_of_group('_ct_arrival', arrival) | join(', ') if arrival.group }}
+    {{- '\n    group by ' ~ change_tables.each(arrival.group, '_ct_arrival[{text}]') | join(', ') if arrival.group }}
 ) as looked
 {%- if counts_all %}
 right join (select count(*) as _ct_all from {{ spec.relation }})

@@ -23,21 +23,14 @@
 {% macro _mistakes_of_runs() %}
     {% set mistakes = [] %}
     {% set table = var('change_tables_runs', 'change_table_runs') %}
-    {% set schema = var('change_tables_runs_schema', target.schema) %}
-    {% if table is not sameas false %}
-        {% if not change_tables._is_word(table) %}
-            {% do mistakes.append("change_tables: the variable `change_tables_runs` must be a name, or false for no table of runs, got " ~ change_tables.shown_value(table)) %}
-        {% endif %}
-        {% if not change_tables._is_word(schema) %}
-            {% do mistakes.append("change_tables: the variable `change_tables_runs_schema` must be a name, got " ~ change_tables.shown_value(schema)) %}
-        {% endif %}
-    {% endif %}
+    {% set names = [
+        ('`change_tables_runs` must be a name, or false for no table of runs', table),
+        ('`change_tables_runs_schema` must be a name', var('change_tables_runs_schema', target.schema)),
+    ] %}
+    {% for wanted, name in names if table is not sameas false and not (name is string and modules.re.match('^\\w+$', name)) %}
+        {% do mistakes.append('change_tables: the variable ' ~ wanted ~ ', got ' ~ change_tables.shown_value(name)) %}
+    {% endfor %}
     {% do return(mistakes) %}
-{% endmacro %}
-
-
-{% macro _is_word(value) %}
-    {% do return(value is string and modules.re.match('^\\w+$', value) is not none) %}
 {% endmacro %}
 
 
@@ -73,20 +66,15 @@
 {% endmacro %}
 
 
-{#- The oldest Spark that has the syntax and the functions that models use; docs/servers.md says what an older one lacks. -#}
-{% macro oldest_spark() %}
-    {% do return('4.0') %}
-{% endmacro %}
-
-
 {#- What is wrong with the Spark of a server that is not of this package, as a list of texts. Another name for a version is no mistake. -#}
 {% macro _mistakes_of_spark() %}
     {% set server = change_tables.version_of_spark() %}
     {% set numbers = modules.re.match('^(\\d+)[.](\\d+)', server) %}
-    {% set oldest = change_tables.oldest_spark().split('.') | map('int') | list %}
+    {#- the oldest that has the syntax and the functions that models use; docs/servers.md says what an older one lacks -#}
+    {% set oldest = [4, 0] %}
     {% do return([]) if not numbers or numbers.groups() | map('int') | list >= oldest %}
     {% do return([
-        "change_tables: the server is Spark " ~ server ~ ", and models need Spark " ~ change_tables.oldest_spark() ~ " or later; see docs/servers.md"
+        "change_tables: the server is Spark " ~ server ~ ", and models need Spark " ~ oldest | join('.') ~ " or later; see docs/servers.md"
     ]) %}
 {% endmacro %}
 

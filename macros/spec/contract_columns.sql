@@ -36,17 +36,12 @@
 {% endmacro %}
 
 
-{#- Their types: name -> type. -#}
 {% macro contract_column_types() %}
-    {% set types = {} %}
-    {% for name, column in change_tables._contract_columns().items() %}
-        {% do types.update({name: column[0]}) %}
-    {% endfor %}
-    {% do return(types) %}
+    {% set columns = change_tables._contract_columns() %}
+    {% do return(dict(zip(columns, columns.values() | map(attribute=0)))) %}
 {% endmacro %}
 
 
-{#- The descriptions of those that have one: name -> text. -#}
 {% macro contract_column_descriptions() %}
     {% set descriptions = {} %}
     {% for name, column in change_tables._contract_columns().items() if column | length > 1 %}
@@ -75,9 +70,8 @@
 {% macro columns_of_table(spec, names) %}
     {% set types = change_tables.contract_column_types() %}
     {% do types.update({'_key_before': change_tables.key_type(spec)}) %}
-    {% for column in spec.columns_of_format + spec.columns %}
-        {% do types.update({column.name: column.data_type}) %}
-    {% endfor %}
+    {% set own = spec.columns_of_format + spec.columns %}
+    {% do types.update(zip(own | map(attribute='name'), own | map(attribute='data_type'))) %}
     {% set columns = {} %}
     {% for name in names %}
         {% do columns.update({name: types[name]}) %}
@@ -86,7 +80,6 @@
 {% endmacro %}
 
 
-{#- The declared column of that name. -#}
 {% macro column_of(spec, name) %}
     {% do return(spec.columns | selectattr('name', 'equalto', name) | first) %}
 {% endmacro %}
@@ -110,41 +103,32 @@
 
 {#- The key of a row as one text, the same for the same key only. `of`: the alias of the row. -#}
 {% macro key_text(spec, of=none) -%}
-    {%- set values = {} -%}
-    {%- for name in spec.key -%}
-        {%- do values.update({name: (of ~ '.' if of else '') ~ change_tables.quoted(name)}) -%}
-    {%- endfor -%}
-    {{- change_tables.text_of_key(spec, values) -}}
+    {{- change_tables.text_of_key(spec, change_tables.each(spec.key, (of ~ '.' if of else '') ~ '{name}')) -}}
 {%- endmacro %}
 
 
 {#- The same of the key before. Where there is none, it is that of no key. -#}
 {% macro key_before_text(spec, of=none) -%}
-    {%- set values = {} -%}
-    {%- for name in spec.key -%}
-        {%- do values.update({name: (of ~ '.' if of else '') ~ '_key_before[' ~ change_tables.text_literal(name) ~ ']'}) -%}
-    {%- endfor -%}
-    {{- change_tables.text_of_key(spec, values) -}}
+    {{- change_tables.text_of_key(spec, change_tables.each(spec.key, (of ~ '.' if of else '') ~ '_key_before[{text}]')) -}}
 {%- endmacro %}
 
 
-{#- The same of SQL for its columns, by their names. A key of several columns has the first names of these. -#}
-{% macro text_of_key(spec, found) -%}
+{#- The same of SQL for its columns, in their order. A key of several columns has the first names of these. -#}
+{% macro text_of_key(spec, values) -%}
     {%- if spec.key | length > 1 -%}
         {%- set named = [] -%}
         {%- for name in spec.key -%}
-            {%- do named.append(change_tables.under_first_name(spec, name, found[name])) -%}
+            {%- do named.append(change_tables.under_first_name(spec, name, values[loop.index0])) -%}
         {%- endfor -%}
         to_json(struct({{ named | join(', ') }}), {{ change_tables.json_options() }})
     {%- elif change_tables.column_of(spec, spec.key[0]).data_type | lower == 'binary' -%}
-        hex({{ found[spec.key[0]] }})
+        hex({{ values[0] }})
     {%- else -%}
-        cast({{ found[spec.key[0]] }} as string)
+        cast({{ values[0] }} as string)
     {%- endif -%}
 {%- endmacro %}
 
 
-{#- True where every column of the key is null. -#}
 {% macro key_is_null(spec) -%}
     {{- change_tables.each(spec.key, '{name} is null') | join(' and ') -}}
 {%- endmacro %}

@@ -14,7 +14,6 @@
     origin                     the columns that are alike in all deliveries of a change, where its identity is a number of the feed: rows that
                                differ in one of them are two changes, and the numbers have been used again
     key_columns(given)         key columns that no user declares, as `columns` of a spec; `given` as above
-    multi_valued(columns)      the declared columns that are no part of a row
     counts_columns(spec)       whether the order of the declared columns says what the feed means (a mask)
     settings_of_order          the settings by which sequences are made: the log stops where one changes
     keeps_sequences(spec, before, log)  whether the sequences in the log stay as they are all the same, by the settings before
@@ -23,7 +22,7 @@
     other_tables               the settings that name another raw table which staging reads: it can have news of its own
     arrival(spec)              where raw rows say their own position, {kind, group, columns, record, only, reads}: see
                                `arrival_of_row`. The kind is `whole_number`
-    arrival_column(spec)       the raw column that is the arrival, where the entry names none
+    arrival_column             the setting that names the raw column which is the arrival, where the entry names none
     read_with(spec, condition)  of rows that are compared with rows that landed before: SQL for all raw rows that a run reads which reads those
                                of the condition. Then staged rows without `_raw_id` are no raw rows
     lasting_sequence(seq)      SQL for what of a `_change_seq` stays the same whenever its delivery is read: by that, keys are forgotten. Left
@@ -35,7 +34,7 @@
     blocks_watermark(spec)     SQL for the staged rows that block the watermark: later runs must read them again. Left out: those that
                                are `waiting`, and where the format has `arrival` those with `_ct_blocks_watermark`
     time_in_sequence(sequence)  the time in the sequence of a load, `yyyy-mm-dd hh:mm:ss`; empty where it has none
-    landed_key(spec)           of raw rows that are each of one key: SQL for its columns, by their names. Left out: `forget` deletes no raw rows
+    landed_key(spec)           of raw rows that are each of one key: SQL for its columns, in their order. Left out: `forget` deletes no raw rows
     reads                      SQL over the log for the changes whose values come from another table than the raw one
     retracts_changes(spec)     whether later rows can show that an accepted change cannot be used
     quarantines(spec, bound)   SQL for the rejected and waiting rows that go into quarantine; none, or left out: all
@@ -51,7 +50,7 @@
     commits(spec)              of a feed that can send whole transactions again, at another place: SQL over the log for the `group` in
                                which they are sent, the `number` of the commit as a text, and the columns that are its `name`. None where
                                it is applied. Where `bound.asks_log` is true, staging leaves out what `bound.log` has from an earlier place
-    mapping(spec)              of formats that `mapped_parts` gives most of what they are: how their rows are read, see `mapped_steps`
+    mapping(spec)              of formats that `mapped_parts` gives most of what they are: how their rows are read, see `mapping_of`
     put_together(spec)         where one run can put the rows of a shared raw table together for all entries (see `shared_rows`): {steps, tables,
                                alike}. `steps(specs, bound)` are those of the staging up to `put_together`, which the staging takes from
                                `bound.shared` where that is given; `tables(spec)` the values of `_ct_table` that the entry needs, none:
@@ -64,7 +63,7 @@
     {% do return(known[name]) if name in known %}
     {% set defaults = {
         'stage': none, 'settings': {}, 'column_settings': {}, 'mistakes': none,
-        'columns': [], 'origin': [], 'key_columns': none, 'multi_valued': none, 'counts_columns': none,
+        'columns': [], 'origin': [], 'key_columns': none, 'counts_columns': none,
         'settings_of_order': [], 'keeps_sequences': none, 'reports': none, 'array_of_text': none, 'other_tables': [],
         'arrival': none, 'landed_sequence': none, 'read_again': {}, 'blocks_watermark': none,
         'reads': none, 'retracts_changes': false, 'quarantines': none, 'unclaimed_steps': none, 'shared_relation': none,
@@ -77,7 +76,7 @@
     {% set given = (own[name] if name in own else change_tables.known_formats()[name])() %}
     {% for part, value in given.items() %}
         {% set is_macro = part in [
-            'stage', 'mistakes', 'key_columns', 'multi_valued', 'keeps_sequences', 'reports', 'array_of_text', 'quarantines',
+            'stage', 'mistakes', 'key_columns', 'keeps_sequences', 'reports', 'array_of_text', 'quarantines',
             'unclaimed_steps', 'read_with', 'time_in_sequence', 'lasting_sequence'
         ] %}
         {% if part not in defaults %}
@@ -109,7 +108,7 @@
     Which raw rows later runs of an entry may read again, and for how long. A format names what differs:
 
     passed    the reason codes of waiting rows that do so for `waiting_days` alone: a run that reads on finds them again, when what they wait for
-              has landed. See `waiting_days_setting`
+              has landed. See `settings_of_several`
     returning(spec, quarantine)  where it cannot tell by the rows that have landed: SQL for the first position of each group at which a
               quarantined row waits no longer, as texts
     for_good  SQL for the raw rows that are read again for ever, so that `purge` leaves them; `false`: none is

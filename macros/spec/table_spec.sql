@@ -29,18 +29,13 @@
     {% set mistakes = change_tables.table_spec_mistakes(node) %}
     {% do exceptions.raise_compiler_error(mistakes | join('\n')) if mistakes %}
     {% set settings = change_tables.format_settings(node.config.meta.change_table.format) %}
-    {% set given = {} %}
-    {% for name, setting in settings.items() %}
-        {% do given.update({name: setting.default}) %}
-    {% endfor %}
-    {% do given.update(node.config.meta.change_table) %}
+    {% set given = dict(zip(settings, settings.values() | map(attribute='default')), **node.config.meta.change_table) %}
     {% set declared = change_tables.declared_columns(node) %}
-    {% set multi_valued_of_format = change_tables.format_of(given.format).multi_valued %}
-    {% set multi_valued = multi_valued_of_format(declared) if multi_valued_of_format else [] %}
+    {% set has_multi_valued = 'multi_valued' in change_tables.format_of(given.format).column_settings %}
+    {% set multi_valued = declared | selectattr('meta.multi_valued') | list if has_multi_valued else [] %}
     {% set own_key = change_tables.key_columns_of_format(given) %}
     {% set columns = own_key + declared | reject('in', multi_valued) | list %}
-    {% set spec = given.copy() %}
-    {% do spec.update({
+    {% do return(dict(given, **{
         'key': own_key | map(attribute='name') | list or given.key,
         'settings': given,
         'source_name': node.source_name,
@@ -53,8 +48,7 @@
         'retired': columns | selectattr('meta.retired', 'defined') | selectattr('meta.retired') | map(attribute='name') | list,
         'hidden': change_tables._hidden_names(columns),
         'renamed': change_tables._renamed_columns(declared),
-    }) %}
-    {% do return(spec) %}
+    })) %}
 {% endmacro %}
 
 
@@ -69,7 +63,6 @@
 {% endmacro %}
 
 
-{#- The columns that had other names: name -> these, the latest one first. -#}
 {% macro _renamed_columns(columns) %}
     {% set renamed = {} %}
     {% for column in columns if column.meta.get('renamed_from') %}
@@ -120,6 +113,12 @@
         'database': name.startswith('`'), 'schema': name.startswith('`') and not node.schema.startswith('`'),
         'identifier': name.endswith('`') and not identifier.endswith('`'),
     })) %}
+{% endmacro %}
+
+
+{#- The raw table that a setting of an entry names, as its load; none where it names none. -#}
+{% macro relation_of_setting(spec, setting) %}
+    {% do return(change_tables.relation_of_node(change_tables.find_source(spec.source_name, spec[setting])) if spec.get(setting) else none) %}
 {% endmacro %}
 
 
@@ -178,7 +177,6 @@
 {% endmacro %}
 
 
-{#- The specs of these entries of a source. -#}
 {% macro table_specs(source_name, table_names) %}
     {% set specs = [] %}
     {% for table_name in table_names %}
@@ -237,7 +235,6 @@
 {% endmacro %}
 
 
-{#- The models of such a list, from the graph. -#}
 {% macro nodes_of_references(relations) %}
     {% set nodes = [] %}
     {% for unique_id in model.depends_on.nodes if unique_id in graph.nodes and change_tables.staged_entries(graph.nodes[unique_id]) %}
@@ -323,7 +320,6 @@
 {% endmacro %}
 
 
-{#- The settings that an entry of a format can have. -#}
 {% macro format_settings(format) %}
     {% set settings = change_tables.general_settings() %}
     {% do settings.update(change_tables.format_of(format).settings) %}

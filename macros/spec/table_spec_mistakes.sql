@@ -170,7 +170,6 @@
 {% endmacro %}
 
 
-{#- Settings that name something else: columns, another entry. -#}
 {% macro _reference_mistakes(node, given) %}
     {% set found = [] %}
     {% set columns = change_tables.declared_columns(node) %}
@@ -218,12 +217,18 @@
 {% endmacro %}
 
 
-{#- The mistake of a `lookback` without an arrival, in formats without a natural one. `feed`: the message's "change tables have". -#}
-{% macro lookback_mistakes(given, feed) %}
-    {% do return([]) if given.get('lookback', 0) == 0 or given.get('arrival', 'auto') != 'auto' %}
-    {% do return([
-        "`lookback` reads again below the highest arrival: " ~ feed ~ " no natural arrival, so it needs `arrival` to name a column, got 'auto'"
-    ]) %}
+{#-
+    The mistakes of an entry that asks of its feed what that does not say: where a transaction ends, and where a row is (`has_position`).
+
+    feed   what messages call it
+-#}
+{% macro feed_mistakes(given, feed, has_position=false) %}
+    {% set found = [] %}
+    {% do found.append("`hold_open_transactions` must be false: " ~ feed ~ " do not say where a transaction ends, got true") if given.get('hold_open_transactions') %}
+    {% if not has_position and given.get('lookback', 0) != 0 and given.get('arrival', 'auto') == 'auto' %}
+        {% do found.append("`lookback` reads again below the highest arrival: " ~ feed ~ " have no natural arrival, so it needs `arrival` to name a column, got 'auto'") %}
+    {% endif %}
+    {% do return(found) %}
 {% endmacro %}
 
 

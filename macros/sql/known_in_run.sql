@@ -18,7 +18,6 @@
 {% endmacro %}
 
 
-{#- That is over. -#}
 {% macro forget_run() %}
     {% do graph.get('change_tables_known', {}).pop(invocation_id, none) %}
     {% do return('') %}
@@ -56,10 +55,4 @@
         {% do known.update({relation | string | lower: relation}) %}
     {% endfor %}
     {% do return({'relations': relations}) %}
-{% endmacro %}
-
-
-{% macro drop_found_relation(relation) %}
-    {% do adapter.drop_relation(relation) %}
-    {% do change_tables.known_in_run('relations').update({relation | string | lower: none}) %}
 {% endmacro %}

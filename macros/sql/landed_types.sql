@@ -31,7 +31,6 @@
 {% endmacro %}
 
 
-{#- The kinds of one value that a column can be declared as. -#}
 {% macro declarable_kinds() %}
     {% do return([
         'boolean', 'tinyint', 'smallint', 'int', 'bigint', 'decimal', 'float', 'double', 'string', 'binary', 'date',
@@ -109,7 +108,6 @@
 {% endmacro %}
 
 
-{#- The kinds that can land for a declared one. -#}
 {% macro _kinds_read_as(declared) %}
     {% set kinds = [] %}
     {% for kind in change_tables.declarable_kinds() %}
@@ -175,9 +173,14 @@
     {% elif landed.kind == 'string' and declared.kind in ['tinyint', 'smallint', 'int', 'bigint'] %}
         {% do return(change_tables._whole_number_of_text(value, stored)) %}
     {% elif landed.kind == 'string' and declared.kind in ['date', 'timestamp', 'timestamp_ntz'] %}
-        {#- as Spark reads times, which cuts them after the microsecond; else as trails and OpenEdge write them -#}
+        {#-
+            As Spark reads times, which cuts them after the microsecond; else with a blank before the time of day, a point before the digits after
+            the second, and no blank in the zone. Trails have a colon before the time of day; OpenEdge has one after the second, and blanks in the
+            zone.
+        -#}
+        {% set parts = "'^ *([-+]?[0-9]+-[0-9]+-[0-9]+)[: T]([0-9]+:[0-9]+:[0-9]+)(?:[:.]([0-9]+))? *([-+]?) *(.*)$', '$1 $2.$3$4$5'" %}
         {% do return(
-            'coalesce(try_cast(' ~ value ~ ' as ' ~ stored ~ '), try_cast(' ~ change_tables._time_as_spark_writes_it(value) ~ ' as ' ~ stored ~ '))'
+            'coalesce(try_cast(' ~ value ~ ' as ' ~ stored ~ '), try_cast(regexp_replace(' ~ value ~ ', ' ~ parts ~ ') as ' ~ stored ~ '))'
         ) %}
     {% endif %}
     {% do return(('cast(' if reading.verdict == 'taken' else 'try_cast(') ~ value ~ ' as ' ~ stored ~ ')') %}
@@ -195,15 +198,6 @@
         'coalesce(try_cast(' ~ value ~ ' as ' ~ stored ~ '), try_cast(replace(' ~ digits ~ ", '." ~ '0' * 18 ~ "', '') as " ~ stored ~ '))'
     ) %}
 {% endmacro %}
-
-
-{#-
-    SQL for the text of a time with a blank before the time of day, a point before the digits after the second, and no blank in the
-    zone. Trails have a colon before the time of day; OpenEdge has one after the second, and blanks in the zone.
--#}
-{% macro _time_as_spark_writes_it(value) -%}
-    regexp_replace({{ value }}, '^ *([-+]?[0-9]+-[0-9]+-[0-9]+)[: T]([0-9]+:[0-9]+:[0-9]+)(?:[:.]([0-9]+))? *([-+]?) *(.*)$', '$1 $2.$3$4$5')
-{%- endmacro %}
 
 
 {#-
@@ -246,7 +240,6 @@
 {% endmacro %}
 
 
-{#- A landed value as a text for people. -#}
 {% macro _text_of_value(value, landed) %}
     {% do return(('hex(' ~ value ~ ')') if landed.kind == 'binary' else ('cast(' ~ value ~ ' as string)')) %}
 {% endmacro %}
@@ -305,7 +298,11 @@
     {% elif is_text and declared.kind in ['float', 'double'] %}
         {% do return("(abs(" ~ read ~ ") = " ~ declared.kind ~ "('infinity') and not " ~ text ~ " rlike '[iI][nN][fF]')") %}
     {% elif declared.kind in ['float', 'double'] %}
-        {% do return(change_tables._loses_as_floating(value, read, landed)) %}
+        {#- a number that lands exact, or as a double, must keep its digits -#}
+        {% do return('(cast(' ~ read ~ ' as double) <> ' ~ value ~ ' and cast(' ~ read ~ ' as string) <> cast(' ~ value ~ ' as string))') if landed.kind == 'double' %}
+        {% do return('not try_cast(cast(' ~ read ~ ' as string) as ' ~ landed.text ~ ') <=> ' ~ value) if landed.kind == 'decimal' %}
+        {% do return('not try_cast(' ~ read ~ ' as bigint) <=> ' ~ value ~ ' or ' ~ read ~ " >= double('9223372036854775808')") if landed.kind == 'bigint' %}
+        {% do return('not try_cast(' ~ read ~ ' as ' ~ landed.text ~ ') <=> ' ~ value) %}
     {% elif is_floating and declared.kind == 'bigint' %}
         {#- the greatest bigint is no floating-point number: the next one above it would be read as it -#}
         {% do return('cast(' ~ read ~ ' as ' ~ landed.kind ~ ') <> ' ~ value ~ ' or ' ~ value ~ " >= double('9223372036854775808')") %}
@@ -332,15 +329,6 @@
         {% do return('not ' ~ value ~ ' <=> try_cast(' ~ read ~ ' as ' ~ landed.kind ~ ')') %}
     {% endif %}
     {% do return('') %}
-{% endmacro %}
-
-
-{#- The same of a number that lands exact, or as a double, in a floating-point type: it must keep its digits. -#}
-{% macro _loses_as_floating(value, read, landed) %}
-    {% do return('(cast(' ~ read ~ ' as double) <> ' ~ value ~ ' and cast(' ~ read ~ ' as string) <> cast(' ~ value ~ ' as string))') if landed.kind == 'double' %}
-    {% do return('not try_cast(cast(' ~ read ~ ' as string) as ' ~ landed.text ~ ') <=> ' ~ value) if landed.kind == 'decimal' %}
-    {% do return('not try_cast(' ~ read ~ ' as bigint) <=> ' ~ value ~ ' or ' ~ read ~ " >= double('9223372036854775808')") if landed.kind == 'bigint' %}
-    {% do return('not try_cast(' ~ read ~ ' as ' ~ landed.text ~ ') <=> ' ~ value) %}
 {% endmacro %}
 
 

@@ -36,13 +36,9 @@
 {% endmacro %}
 
 
-{#- Names by what they are in lower case. -#}
 {% macro names_by_lower_case(names) %}
-    {% set found = {} %}
-    {% for name in names %}
-        {% do found.update({name | lower: name}) %}
-    {% endfor %}
-    {% do return(found) %}
+    {% set names = names | list %}
+    {% do return(dict(zip(names | map('lower'), names))) %}
 {% endmacro %}
 
 
@@ -84,7 +80,6 @@
 {% endmacro %}
 
 
-{#- A `where` of those of these conditions that are there. -#}
 {% macro where(conditions) -%}
     {%- set given = conditions | select | list -%}
     {{- '\n    where\n        ' ~ given | join('\n        and ') if given -}}

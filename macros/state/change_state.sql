@@ -279,7 +279,6 @@ when not matched then insert (_checkpoint, {{ change_tables.column_list(columns)
 {% endmacro %}
 
 
-{#- The columns of a version, as a history shows them. -#}
 {% macro _interval_columns() %}
     {% do return(['_valid_from', '_valid_to', '_valid_from_seq', '_valid_to_seq', '_is_current']) %}
 {% endmacro %}

@@ -179,11 +179,13 @@ overlaid_events as (
         {% if name in spec.key -%}
         {{ change_tables.quoted(name) }},
         {%- else -%}
+        {#- one that was logged before the column was added had all that there was then: it lacks this one, unless it starts a row -#}
+        {%- set is_later = ' and (_schema_version >= ' ~ run.added[name] ~ " or not _ct_has_lived or _change_op in ('insert', 'snapshot'))" if name in run.added -%}
         if(
             _ct_lives,
             last_value(
                 case
-                    when _ct_lives and ({{ change_tables._has_all(run, name) }} or array_contains(_present_columns, {{ change_tables.text_literal(name) }}))
+                    when _ct_lives and ({{ '(_ct_has_all' ~ is_later ~ ')' if is_later else '_ct_has_all' }} or array_contains(_present_columns, {{ change_tables.text_literal(name) }}))
                         then named_struct('value', {{ change_tables.quoted(name) }})
                 end,
                 true
@@ -202,19 +204,6 @@ overlaid_events as (
     )
 
 )
-{%- endmacro %}
-
-
-{#-
-    Whether an event has a column because it has all. One that was logged before the column was added had all that there
-    was then: it lacks this one, unless it starts a row.
--#}
-{% macro _has_all(run, name) -%}
-    {%- if name in run.added -%}
-        (_ct_has_all and (_schema_version >= {{ run.added[name] }} or not _ct_has_lived or _change_op in ('insert', 'snapshot')))
-    {%- else -%}
-        _ct_has_all
-    {%- endif -%}
 {%- endmacro %}
 
 

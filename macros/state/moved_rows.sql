@@ -35,11 +35,13 @@ limit 1
 {#-
     The steps that end in `rows_of_events`: for the events of the keys that matter, the change that brought their row to the key
     (`_ct_row`), whether they ended a row that another had covered, and for the event that brought a row, what covered it. A row
-    whose base is not known is not shown, and holds its key all the same.
+    whose base is not known is not shown, and holds its key all the same. A server that others run may lack the function that says it: there,
+    rows of full images that exchange their keys in one transaction are followed by SQL alone.
 
     exchanged_only   only keys that one transaction both entered and ended: no other key has an end of a covered row
 -#}
 {% macro row_steps(spec, run, exchanged_only) -%}
+{%- set by_sql = spec.images == 'full' and change_tables.functions_that_server_lacks(['rows_at_key']) -%}
 touched_keys as (
 
     {% if exchanged_only -%}
@@ -107,7 +109,7 @@ events_with_rows as (
 
     select
         *,
-        {{ change_tables.rows_at_key_of(spec) }} as _ct_rows
+        {{ change_tables.rows_at_key_in_sql('_ct_events') if by_sql else "rows_at_key(_ct_events['_change_id'], _ct_events['_ct_effect'], _ct_events['_transaction_id'])" }} as _ct_rows
     from ordered_events
 
 ),
@@ -202,23 +204,10 @@ followed_events as (
 
 
 {#-
-    SQL for whose row each event of a key is about, where a row may come to the key before another has left it: the function
-    `rows_at_key`. A server that others run may not have it. There, rows of full images that exchange their keys in one transaction
-    are followed by SQL alone. It takes a time that grows with the square of a key's events, because Spark copies with each event all that
-    `aggregate` has gathered.
-
-    `_ct_events` is an array of the key's events in their order, as structs with `_change_id`, `_ct_effect` and `_transaction_id`.
--#}
-{% macro rows_at_key_of(spec) -%}
-    {%- set is_lacking = spec.images == 'full' and change_tables.functions_that_server_lacks(['rows_at_key']) -%}
-    {{- change_tables.rows_at_key_in_sql('_ct_events') if is_lacking else "rows_at_key(_ct_events['_change_id'], _ct_events['_ct_effect'], _ct_events['_transaction_id'])" -}}
-{%- endmacro %}
-
-
-{#-
-    The same by SQL's own functions. `here` are the rows that are together at the key, by the place of the event that brought each;
-    `coverings` the rows that others have covered for good. Each is covered by the one that came next, once no further event can sort
-    them out.
+    What the function `rows_at_key` does, by SQL's own: whose row each event of a key is about, where a row may come to the key before another has
+    left it. It takes a time that grows with the square of a key's events, because Spark copies with each event all that `aggregate` has
+    gathered. `here` are the rows that are together at the key, by the place of the event that brought each; `coverings` the rows that others
+    have covered for good. Each is covered by the one that came next, once no further event can sort them out.
 -#}
 {% macro rows_at_key_in_sql(events) -%}
 {%- set coverings_of_here -%}

@@ -74,7 +74,12 @@
     {% endif %}
     {% for found in checkpoints %}
         {% if found.checkpoint and found.checkpoint.storage_version != change_tables.storage_version() %}
-            {% do change_tables._refuse_other_storage(change_tables.state_relation(relations[loop.index0]), found.checkpoint.storage_version) %}
+            {% set version = found.checkpoint.storage_version or 0 %}
+            {% do change_tables.refuse_model(
+                change_tables.state_relation(relations[loop.index0]) ~ " has storage version " ~ (version or 'none') ~ ", and this version of the package reads storage version "
+                ~ change_tables.storage_version() ~ " alone: " ~ ("install the later version that wrote it, or " if version > change_tables.storage_version())
+                ~ "rebuild the log and the models after it with --full-refresh"
+            ) %}
         {% endif %}
     {% endfor %}
     {% do return(checkpoints) %}
@@ -84,15 +89,6 @@
 {#- The latest checkpoint that the table of a model has, whatever is cached of it; none where it has none. -#}
 {% macro checkpoint_of_table(relation) %}
     {% do return((change_tables.read_checkpoints([relation], from_tables=true) | first).checkpoint) %}
-{% endmacro %}
-
-
-{% macro _refuse_other_storage(state, version) %}
-    {% do change_tables.refuse_model(
-        state ~ " has storage version " ~ (version or 'none') ~ ", and this version of the package reads storage version " ~ change_tables.storage_version() ~ " alone: "
-        ~ ("install the later version that wrote it, or " if (version or 0) > change_tables.storage_version())
-        ~ "rebuild the log and the models after it with --full-refresh"
-    ) %}
 {% endmacro %}
 
 

@@ -18,7 +18,6 @@
 {% endmacro %}
 
 
-{#- What the model has handed over: `run` and `statements`. -#}
 {% macro handed_over() %}
     {% set handed = graph.get('change_tables_handed', {}).pop(model.unique_id, none) %}
     {% if handed is none %}

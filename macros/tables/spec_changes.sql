@@ -23,7 +23,6 @@
 {% endmacro %}
 
 
-{#- The settings that decide how sequences are made: name -> value. -#}
 {% macro settings_of_order(spec) %}
     {% do return(dict(spec.items() | selectattr(0, 'in', change_tables.format_of(spec.format).settings_of_order))) %}
 {% endmacro %}

@@ -140,7 +140,6 @@
 {%- endmacro %}
 
 
-{#- A table that no model makes, by its name. -#}
 {% macro table_of_package(name) %}
     {% do return(api.Relation.create(
         database=target.database or none, schema=var('change_tables_runs_schema', target.schema), identifier=name, type='table'

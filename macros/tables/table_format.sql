@@ -37,7 +37,6 @@
 {% endmacro %}
 
 
-{#- The models that have tables of this package, by their names. -#}
 {% macro nodes_with_tables() %}
     {% do return(
         graph.nodes.values() | selectattr('resource_type', 'eq', 'model')
@@ -79,10 +78,7 @@
 {% macro spark__list_relations_without_caching(relation) %}
     {% set listed = dbt.spark__list_relations_without_caching(relation) %}
     {% do return(listed) if change_tables.file_format_of_project() != 'iceberg' %}
-    {% set found = [] %}
-    {% for row in listed.rows %}
-        {% do found.append(row.values() | list) %}
-    {% endfor %}
+    {% set found = listed.rows | map('list') | list %}
     {% for row in run_query('show views in ' ~ relation.schema).rows if not row[2] %}
         {% do found.append([row[0], row[1], row[2], 'Type: VIEW']) %}
     {% endfor %}
@@ -140,28 +136,21 @@
 {% endmacro %}
 
 
-{#- What a state table asks of its format: any column name, and cheap updates. -#}
+{#-
+    What a state table asks of its format: any column name, and cheap updates. Where it is `found_by` some columns, files have statistics of these
+    alone: manifests of Iceberg keep the statistics of files that a commit has removed.
+-#}
 {% macro state_table_properties(file_format, uses_deletion_vectors, found_by) %}
-    {% do return({
-        'delta': dict({
+    {% if file_format == 'delta' %}
+        {% do return(dict({
             'delta.columnMapping.mode': 'name',
             'delta.enableDeletionVectors': 'true' if uses_deletion_vectors else 'false',
             'delta.enableTypeWidening': 'true',
-        }, **({'delta.dataSkippingStatsColumns': found_by | join(',')} if found_by else {})),
-        'iceberg': dict({
-            'format-version': '2',
-            'write.merge.mode': 'merge-on-read',
-            'write.merge.isolation-level': 'serializable',
-        }, **change_tables._iceberg_statistics(found_by)),
-    }[file_format]) %}
-{% endmacro %}
-
-
-{#- That files have statistics of these columns alone. Manifests keep the statistics of files that a commit has removed. -#}
-{% macro _iceberg_statistics(found_by) %}
-    {% set properties = {'write.metadata.metrics.default': 'none'} if found_by else {} %}
+        }, **({'delta.dataSkippingStatsColumns': found_by | join(',')} if found_by else {}))) %}
+    {% endif %}
+    {% set properties = {'format-version': '2', 'write.merge.mode': 'merge-on-read', 'write.merge.isolation-level': 'serializable'} %}
     {% for name in found_by %}
-        {% do properties.update({'write.metadata.metrics.column.' ~ name: 'truncate(32)'}) %}
+        {% do properties.update({'write.metadata.metrics.default': 'none', 'write.metadata.metrics.column.' ~ name: 'truncate(32)'}) %}
     {% endfor %}
     {% do return(properties) %}
 {% endmacro %}

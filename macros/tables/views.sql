@@ -48,7 +48,8 @@ as
 {% macro _properties_of_own_view(view) %}
     {% set existing = change_tables.found_relation(view) %}
     {% if existing is not none and not existing.is_view %}
-        {% do change_tables.drop_found_relation(view.incorporate(type=existing.type)) %}
+        {% do adapter.drop_relation(view.incorporate(type=existing.type)) %}
+        {% do change_tables.known_in_run('relations').update({view | string | lower: none}) %}
         {% do return({}) %}
     {% endif %}
     {% do return(change_tables.properties_of_view(existing)) %}
@@ -120,7 +121,12 @@ as
     description, and the table's own columns those of the model or, where it gives none, of the sources file.
 -#}
 {% macro described_columns(spec, further_columns) -%}
-{%- set texts = change_tables._column_descriptions(spec) -%}
+{#- by names in lower case; `descriptions` of a spec come before those of the contract -#}
+{%- set texts = dict(change_tables.contract_column_descriptions(), **(spec.descriptions or {})) -%}
+{%- do texts.update(zip(spec.columns_of_format | map(attribute='name'), spec.columns_of_format | map(attribute='description'))) -%}
+{%- for column in (spec.columns + model.columns.values() | list if config.persist_column_docs() else []) if column.description -%}
+    {%- do texts.update({column.name | lower: column.description | trim}) -%}
+{%- endfor -%}
 (
     {%- for name in spec.columns | map(attribute='name') | list + further_columns %}
     {{ change_tables.quoted(name) }}{{ ' comment ' ~ change_tables.text_literal(texts[name | lower]) if texts.get(name | lower) }}{{ ',' if not loop.last }}
@@ -157,18 +163,4 @@ comment {{ change_tables.text_literal(model.description | trim) }}
         {% endfor %}
         {% do change_tables.refuse_model("`contract` must name the columns that the model has, with their types: " ~ found | join('; ')) if found %}
     {% endif %}
-{% endmacro %}
-
-
-{#- The description of each column that has one: name in lower case -> text. `descriptions` of a spec come before those of the contract. -#}
-{% macro _column_descriptions(spec) %}
-    {% set texts = change_tables.contract_column_descriptions() %}
-    {% do texts.update(spec.descriptions or {}) %}
-    {% for column in spec.columns_of_format %}
-        {% do texts.update({column.name: column.description}) %}
-    {% endfor %}
-    {% for column in (spec.columns + model.columns.values() | list if config.persist_column_docs() else []) if column.description %}
-        {% do texts.update({column.name | lower: column.description | trim}) %}
-    {% endfor %}
-    {% do return(texts) %}
 {% endmacro %}

@@ -327,7 +327,6 @@ select {{ columns }}
 {% endmacro %}
 
 
-{#- What was acknowledged of rows and changes that go. -#}
 {% macro _forget_in_acknowledgements(log, held) %}
     {% set table = change_tables.acknowledgements() %}
     {% do return('') if load_cached_relation(table) is none %}
@@ -341,7 +340,6 @@ select {{ columns }}
 {% endmacro %}
 
 
-{#- Published documents of changes that go. -#}
 {% macro _forget_in_documents(log, documents, held) %}
     {% set table = change_tables.state_relation(documents.relation, documents.node) %}
     {% do return('') if load_cached_relation(table) is none or load_cached_relation(change_tables.state_relation(log.relation)) is none %}

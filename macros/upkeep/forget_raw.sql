@@ -46,25 +46,21 @@
 {% endmacro %}
 
 
-{#- The rows of the load. -#}
 {% macro _forget_in_load(held) %}
     {% set spec = held.spec %}
-    {% set load = change_tables.relation_of_node(change_tables.find_source(spec.source_name, spec.snapshot)) %}
+    {% set load = change_tables.relation_of_setting(spec, 'snapshot') %}
     {% set existing = load_relation(load) %}
     {% if change_tables.why_left_alone(existing) %}
         {% do print(load ~ ': left alone: ' ~ change_tables.why_left_alone(existing)) %}
         {% do return('') %}
     {% endif %}
-    {% set on = change_tables._is_landed_of(
-        held, change_tables.landed_key_columns(spec, change_tables.landed_columns(spec, load, spec.key, has_row=true)), change_tables.text_literal(spec.snapshot_seq)
-    ) %}
+    {% set on = change_tables._is_landed_of(held, change_tables.landed_key(spec, load), change_tables.text_literal(spec.snapshot_seq)) %}
     {% set rows = run_query('select count(*) as all_rows from ' ~ load ~ ' as raw_rows left semi join ' ~ held.forgotten ~ ' as of_key on ' ~ on).rows[0][0] | int %}
     {% do change_tables._delete_landed(load, held, on, rows) if rows > 0 %}
     {% do print(load ~ ': ' ~ rows ~ ' rows' ~ (' would be' if held.dry_run) ~ ' deleted') %}
 {% endmacro %}
 
 
-{#- Whether a landed row is of a forgotten key. -#}
 {% macro _is_landed_of(held, columns, sequence) -%}
     {{ change_tables.hash_of_forgotten_key(held.salt, change_tables.text_of_key(held.spec, columns)) }} = of_key.key_hash and coalesce({{ sequence }} <= of_key.until_seq, true)
 {%- endmacro %}

@@ -60,7 +60,7 @@
         {% set table = tables.setdefault(spec.relation | string | lower, {'relation': spec.relation, 'specs': [], 'logs': []}) %}
         {% do table.specs.append(spec) %}
         {% for setting in ['snapshot'] + change_tables.format_of(spec.format).other_tables if spec[setting] %}
-            {% do beside.append(change_tables.relation_of_node(change_tables.find_source(spec.source_name, spec[setting])) | string | lower) %}
+            {% do beside.append(change_tables.relation_of_setting(spec, setting) | string | lower) %}
         {% endfor %}
     {% endfor %}
     {% for found in change_tables.models_with_tables(command, []) if found.node.config.materialized == 'change_log' %}

@@ -16,7 +16,7 @@
     {% set spec = found[0].spec %}
     {% set name = spec.source_name ~ '.' ~ spec.table_name %}
     {% do change_tables.refuse_command('reload', name ~ ' has no load: `snapshot` is not set') if not spec.snapshot %}
-    {% set load = change_tables.relation_of_node(change_tables.find_source(spec.source_name, spec.snapshot)) %}
+    {% set load = change_tables.relation_of_setting(spec, 'snapshot') %}
     {% do change_tables.refuse_command('reload', 'the load ' ~ load ~ ' is not there') if load_relation(load) is none %}
     {% for log in found %}
         {% set checkpoint = change_tables.checkpoint_of_table(log.relation) or {} %}

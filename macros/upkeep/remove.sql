@@ -20,8 +20,13 @@
         {% set relation = change_tables.relation_of_node(nodes[name]) %}
         {% do change_tables._drop_relations_of(relation, nodes[name], dry_run) if not keep_data %}
         {% if nodes[name].config.materialized == 'change_log' %}
-            {% do change_tables._forget_runs(relation, dry_run) %}
-            {% do change_tables._forget_acknowledgements(change_tables.table_spec_of_model(nodes[name]), dry_run) if not keep_data %}
+            {#- reports would say that its source has stopped -#}
+            {% set of_log = 'log = ' ~ change_tables.text_literal(relation.schema ~ '.' ~ relation.identifier) %}
+            {% do change_tables._delete_rows(change_tables.table_of_runs(), of_log, 'its runs', dry_run) %}
+            {% if not keep_data %}
+                {% set of_entry = change_tables.is_of_entry(change_tables.table_spec_of_model(nodes[name])) %}
+                {% do change_tables._delete_rows(change_tables.acknowledgements(), of_entry, 'what was acknowledged of it', dry_run) %}
+            {% endif %}
         {% endif %}
     {% endfor %}
 {% endmacro %}
@@ -54,21 +59,9 @@
 {% endmacro %}
 
 
-{#- Deletes the rows of a log from the table of runs: reports would say that its source has stopped. -#}
-{% macro _forget_runs(log, dry_run) %}
-    {% set runs = change_tables.table_of_runs() %}
-    {% if runs is not none and load_cached_relation(runs) is not none %}
-        {% do change_tables.send_or_say(
-            'delete from ' ~ runs ~ ' where log = ' ~ change_tables.text_literal(log.schema ~ '.' ~ log.identifier), 'its runs', dry_run
-        ) %}
-    {% endif %}
-{% endmacro %}
-
-
-{#- Deletes what was acknowledged of an entry. Where its tables stay, so does that. -#}
-{% macro _forget_acknowledgements(spec, dry_run) %}
-    {% set table = change_tables.acknowledgements() %}
-    {% if load_cached_relation(table) is not none %}
-        {% do change_tables.send_or_say('delete from ' ~ table ~ ' where ' ~ change_tables.is_of_entry(spec), 'what was acknowledged of it', dry_run) %}
+{#- Deletes rows of a table that no model makes, where it is there. -#}
+{% macro _delete_rows(table, condition, why, dry_run) %}
+    {% if table is not none and load_cached_relation(table) is not none %}
+        {% do change_tables.send_or_say('delete from ' ~ table ~ ' where ' ~ condition, why, dry_run) %}
     {% endif %}
 {% endmacro %}

@@ -36,7 +36,7 @@ class _Package:
         return getattr(self.macros, name)
 
 
-masks = _Package("feeds/change_masks.sql")
+masks = _Package("feeds/qlik.sql")
 rows = _Package("state/moved_rows.sql")
 
 

@@ -58,9 +58,7 @@
 with truth as (
 
     select
-        {%- for column in compared %}
-        {{ change_tables.typed_value(column, landed) }},
-        {%- endfor %}
+    {{- change_tables.typed_columns({'columns': compared}, landed) }}
         {{ change_tables.names_where(misfits, 8) }} as _ct_misfits
     from {{ truth }}
 

@@ -99,7 +99,7 @@ def test_the_settings_of_columns_and_the_variables_are_those_that_macros_read() 
     for name in FORMATS:
         text = texts[REPOSITORY / f"macros/feeds/{name}/stage_{name}.sql"]
         if "mapped_parts" in text:
-            text += texts[REPOSITORY / "macros/feeds/written_values.sql"]
+            text += texts[REPOSITORY / "macros/feeds/mapped_images.sql"]
         read = set(re.findall(r"column\.meta\.(?:get\('(\w+)'\)|(\w+))", text))
         names = {one or other for one, other in read} - {"get"}
         assert names == set(macro_pages.macros().format_of(name)["column_settings"]), name

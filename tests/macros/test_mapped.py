@@ -61,7 +61,7 @@ LINES = [
     "`row_before` must not be empty; leave it out where there is none",
     "`position` must name the columns of a group and then the number, as [topic, partition, offset], got ['offset'];"
     " for one column take `arrival`",
-    "`hold_open_transactions` must be false: the description does not say where a transaction ends, got true",
+    "`hold_open_transactions` must be false: rows do not say where a transaction ends, got true",
 ]
 MISTAKES: Mapping[str, tuple[Mapping[str, Any], str]] = {
     "no_operations": (RIGHT | {"operations": {}}, "`operations` must say what each word means"),

@@ -419,13 +419,13 @@ MISTAKES: Mapping[str, tuple[Any, Mapping[str, str], str]] = {
     "openedge_hold_open": (
         OPENEDGE | {"hold_open_transactions": True},
         COLUMNS,
-        "`hold_open_transactions` must be false: OpenEdge CDC does not say where a transaction ends, got true",
+        "`hold_open_transactions` must be false: tables of OpenEdge CDC do not say where a transaction ends, got true",
     ),
     "openedge_lookback": (
         OPENEDGE | {"lookback": 1},
         COLUMNS,
-        "`lookback` reads again below the highest arrival: OpenEdge CDC has no natural arrival, so it needs `arrival`"
-        " to name a column, got 'auto'",
+        "`lookback` reads again below the highest arrival: tables of OpenEdge CDC have no natural arrival, so it needs"
+        " `arrival` to name a column, got 'auto'",
     ),
     "openedge_snapshot_seq": (
         OPENEDGE | {"snapshot": "right", "snapshot_seq": "42"},

@@ -154,7 +154,7 @@
 {% macro debezium_format() %}
     {% do return(dict(change_tables.mapped_parts(has_registry=true), **{
         'mapping': change_tables.debezium_mapping,
-        'settings': {
+        'settings': dict({
             'connector': {
                 'default': none, 'type': 'text', 'values': ['postgresql', 'mysql', 'mariadb', 'sqlserver', 'oracle', 'db2'],
                 'meaning': "Debezium's connector, which says [what orders the events](feeds/debezium.md#sequences)",
@@ -164,8 +164,6 @@
                 'meaning': "[how events land](feeds/debezium.md#what-lands)",
             },
             'message_column': {'default': 'value', 'type': 'text', 'meaning': "the raw column that has the JSON"},
-            'registry': change_tables.registry_setting(),
-            'waiting_days': change_tables.waiting_days_setting(),
             'table': {'default': none, 'type': 'text', 'meaning': "the table in `source`, if the raw table has other tables' events, too; null: all"},
             'unavailable_values': {
                 'default': [
@@ -175,11 +173,8 @@
                 'type': 'names',
                 'meaning': "what stands for a value that was not logged: `unavailable.value.placeholder`, as text, in base64, in an array, in an hstore",
             },
-            'position': change_tables.position_setting(),
             'sequence': {'default': none, 'type': 'list', 'meaning': "the [parts of the sequence](feeds/mapped.md#sequences), instead of those of the connector"},
-            'column_names': change_tables.column_names_setting(),
-            'images': {'default': 'partial', 'type': 'text', 'values': ['full', 'partial']},
-        },
+        }, **change_tables.settings_of_several(['registry', 'waiting_days', 'position', 'column_names', 'images'])),
         'mistakes': change_tables.debezium_mistakes,
         'arrival': change_tables.debezium_arrival,
         'settings_of_order': ['connector', 'sequence'],

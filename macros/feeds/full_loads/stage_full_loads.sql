@@ -50,8 +50,27 @@ typed as (
         _ct_landed_row
     from landed
     {%- if reading.logged_load %}
+    {#- the rows that the log has before the first load that is read, as a load #}
     union all
-    {{ change_tables._rows_in_log(spec, bound, reading) | indent(4) }}
+    select
+        {{ change_tables.each(spec.column_names, '_ct_last.{name},') | join('\n        ') }}
+        null as _ct_key_misfit,
+        null as _ct_column_misfit,
+        {{ change_tables.text_literal(reading.logged_load) }} as _ct_sequence,
+        {{ change_tables.text_literal(reading.logged_load) }} as _ct_load,
+        true as _ct_has_load,
+        null as _raw_id,
+        {%- if bound.arrival %}
+        null as _ct_arrival,
+        {%- endif %}
+        null as _ct_landed_row
+    from (
+        select max_by(struct({{ change_tables.column_list(spec.column_names) }}, _change_op), _change_seq) as _ct_last
+        from {{ bound.log }}
+        where _checkpoint is null and _change_seq < {{ change_tables.text_literal(reading.lowest) }}
+        group by {{ change_tables.column_list(spec.key) }}
+    ) as logged_rows
+    where _ct_last._change_op <> 'delete'
     {%- endif %}
 
 ),
@@ -196,11 +215,6 @@ judged as (
 {% endmacro %}
 
 
-{% macro full_loads_arrival_column(spec) %}
-    {% do return(spec.load_column) %}
-{% endmacro %}
-
-
 {% macro full_loads_landed_sequence(spec) %}
     {% set part = change_tables.sequence_of_load(spec) %}
     {% do return(change_tables.sequence_of_parts([part]).replace('_ct_sequence_1', part.sql)) %}
@@ -328,30 +342,6 @@ loads as (
 {% endmacro %}
 
 
-{#- The rows that the log has before the first load that is read, as a load of `typed`. -#}
-{% macro _rows_in_log(spec, bound, reading) -%}
-select
-    {{ change_tables.each(spec.column_names, '_ct_last.{name},') | join('\n    ') }}
-    null as _ct_key_misfit,
-    null as _ct_column_misfit,
-    {{ change_tables.text_literal(reading.logged_load) }} as _ct_sequence,
-    {{ change_tables.text_literal(reading.logged_load) }} as _ct_load,
-    true as _ct_has_load,
-    null as _raw_id,
-    {%- if bound.arrival %}
-    null as _ct_arrival,
-    {%- endif %}
-    null as _ct_landed_row
-from (
-    select max_by(struct({{ change_tables.column_list(spec.column_names) }}, _change_op), _change_seq) as _ct_last
-    from {{ bound.log }}
-    where _checkpoint is null and _change_seq < {{ change_tables.text_literal(reading.lowest) }}
-    group by {{ change_tables.column_list(spec.key) }}
-) as logged_rows
-where _ct_last._change_op <> 'delete'
-{%- endmacro %}
-
-
 {#- How many rows raw has lost, but for those that the log has: so a load that was read before has as many before it as then. -#}
 {% macro _rows_lost_before(bound) -%}
 (
@@ -453,7 +443,6 @@ from wanted_loads
 {%- endmacro %}
 
 
-{#- The raw rows that a run reads which reads those of the condition. -#}
 {% macro full_loads_read_with(spec, condition) %}
     {% do return(change_tables._look_at_loads(spec, condition).is_read or 'true') %}
 {% endmacro %}
@@ -492,12 +481,12 @@ from wanted_loads
             {'name': '_earlier_rows', 'data_type': 'bigint', 'completes': true, 'description': 'how many rows the loads before it had then'},
         ],
         'settings_of_order': ['load_column'],
-        'arrival_column': change_tables.full_loads_arrival_column,
+        'arrival_column': 'load_column',
         'landed_sequence': change_tables.full_loads_landed_sequence,
         'read_with': change_tables.full_loads_read_with,
         'retracts_changes': true,
-        'read_again': change_tables.whole_rows(),
+        'read_again': {'for_good': 'false'},
         'absent_columns': change_tables.columns_absent_from_raw,
-        'landed_key': change_tables.key_in_raw,
+        'landed_key': change_tables.landed_key,
     }) %}
 {% endmacro %}

@@ -68,24 +68,19 @@
 {% macro goldengate_messages_format() %}
     {% do return(dict(change_tables.mapped_parts(has_registry=true), **{
         'mapping': change_tables.goldengate_messages_mapping,
-        'settings': {
+        'settings': dict({
             'layout': {
                 'default': 'operation', 'type': 'text', 'values': ['operation', 'row', 'operation_columns', 'row_columns'],
                 'meaning': "[how messages land](feeds/goldengate_messages.md#what-lands)",
             },
             'message_column': {'default': 'value', 'type': 'text', 'meaning': "the raw column that has the JSON"},
             'avro_schema': {'default': none, 'type': 'text', 'meaning': "the schema of [Avro](feeds/goldengate_messages.md#avro)"},
-            'registry': change_tables.registry_setting(),
-            'waiting_days': change_tables.waiting_days_setting(),
             'table': {'default': none, 'type': 'text', 'meaning': "the table as messages name it, if the raw table has others, too; null: all"},
             'operations': {
                 'default': {'I': 'insert', 'U': 'update', 'D': 'delete', 'T': 'truncate'}, 'type': 'mapping',
                 'meaning': "what the values of `op_type` mean",
             },
-            'position': change_tables.position_setting(),
-            'column_names': change_tables.column_names_setting(),
-            'images': {'default': 'partial', 'type': 'text', 'values': ['full', 'partial']},
-        },
+        }, **change_tables.settings_of_several(['registry', 'waiting_days', 'position', 'column_names', 'images'])),
         'mistakes': change_tables.goldengate_messages_mistakes,
         'arrival': change_tables.goldengate_messages_arrival,
     })) %}

@@ -1,9 +1,21 @@
 {#-
-    From the records of GoldenGate trails to `staged`. Records get their transactions and are put together (trail_records.sql). They
-    are unpacked into the table's columns as texts, which are then typed and judged.
+    From the records of GoldenGate trails to `staged`. Records get their transactions and are put together (trail_records.sql), which a run may
+    have done for all tables of the trail at once (see `shared_rows`). They are unpacked into the table's columns as texts, which are then typed
+    and judged. A record of another table that begins an open transaction (`not _ct_is_own`) only blocks the watermark.
 -#}
 {% macro stage_goldengate_trail(spec, bound) %}
-{{ change_tables.trail_record_steps(spec, bound) }},
+{%- if not bound.shared -%}
+{{ change_tables.trail_put_together_steps([spec], bound) }},
+
+{% endif -%}
+records as (
+
+    select
+        {{ change_tables.columns_as_matched(spec) }},
+        coalesce(_ct_table = {{ change_tables.text_literal(spec.settings.table_name) }}, false) as _ct_is_own
+    from {{ change_tables.rows_put_together(spec, bound) }}
+
+),
 
 {{ change_tables.unpacked_and_typed_steps(spec, 'records') }},
 
@@ -153,7 +165,6 @@ where _ct_lowest < _ct_highest_before
 {%- endmacro %}
 
 
-{#- The commits of logged changes: see `format_of`. -#}
 {% macro goldengate_trail_commits(spec) %}
     {% do return(none) if spec.settings.repeated_transactions != 'ignore' %}
     {% do return({
@@ -164,7 +175,6 @@ where _ct_lowest < _ct_highest_before
 {% endmacro %}
 
 
-{#- The records that none of these entries stages: see unclaimed_rows. The last step is `unclaimed`. -#}
 {% macro goldengate_trail_unclaimed_steps(specs) %}
     {%- do change_tables.landed_columns(
         specs[0], specs[0].relation, change_tables.trail_columns(),
@@ -197,12 +207,22 @@ unclaimed as (
 {%- endmacro %}
 
 
+{#- The tables of which rows are put together for an entry, as `_ct_table` has them. -#}
+{% macro goldengate_trail_tables(spec) %}
+    {% do return([spec.settings.table_name]) %}
+{% endmacro %}
+
+
+{% macro goldengate_trail_likeness(spec) %}
+    {% do return([spec.repeated_transactions]) %}
+{% endmacro %}
+
+
 {% macro goldengate_trail_format() %}
     {% do return({
         'stage': change_tables.stage_goldengate_trail,
-        'settings': {
+        'settings': dict({
             'table_name': {'required': true, 'type': 'text', 'meaning': "the table's name as the trail has it"},
-            'column_names': change_tables.column_names_setting(),
             'trail_order': {
                 'default': none, 'type': 'names',
                 'meaning': "the trails [in the order in which they were written](feeds/goldengate_trail.md#a-trail-that-starts-again). null: by their names",
@@ -211,9 +231,8 @@ unclaimed as (
                 'default': 'ignore', 'type': 'text', 'values': ['ignore', 'apply'],
                 'meaning': "what becomes of a [repeated transaction](feeds/goldengate_trail.md#transactions-that-are-sent-again)",
             },
-            'images': {'default': 'partial', 'type': 'text', 'values': ['full', 'partial']},
             'hold_open_transactions': {'default': true, 'type': 'flag', 'meaning': "always `true`"},
-        },
+        }, **change_tables.settings_of_several(['column_names', 'images'])),
         'mistakes': change_tables.goldengate_trail_mistakes,
         'columns': [
             {'name': '_csn', 'data_type': 'string', 'description': "the commit's number"},
@@ -233,6 +252,8 @@ unclaimed as (
         },
         'commits': change_tables.goldengate_trail_commits,
         'group_of_sequence': change_tables.trail_of_sequence,
-        'put_together': {'steps': change_tables.trail_put_together_steps, 'alike': change_tables.trail_likeness, 'tables': change_tables.trail_tables},
+        'put_together': {
+            'steps': change_tables.trail_put_together_steps, 'alike': change_tables.goldengate_trail_likeness, 'tables': change_tables.goldengate_trail_tables,
+        },
     }) %}
 {% endmacro %}

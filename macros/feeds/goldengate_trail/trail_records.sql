@@ -1,37 +1,4 @@
 {#-
-    The records of GoldenGate trails that a table stages. The last step is `records`: those of `put_together`, which a run may have put together
-    for all tables of the trail at once (see `shared_rows`).
-
-    _ct_is_own          whether it is a record of the table. Another one begins an open transaction, and only blocks the watermark
--#}
-{% macro trail_record_steps(spec, bound) -%}
-{%- if not bound.shared -%}
-{{ change_tables.trail_put_together_steps([spec], bound) }},
-
-{% endif -%}
-records as (
-
-    select
-        {{ change_tables.columns_as_matched(spec) }},
-        coalesce(_ct_table = {{ change_tables.text_literal(spec.settings.table_name) }}, false) as _ct_is_own
-    from {{ change_tables.rows_put_together(spec, bound) }}
-
-)
-{%- endmacro %}
-
-
-{#- The tables of which rows are put together for an entry, as `_ct_table` has them. -#}
-{% macro trail_tables(spec) %}
-    {% do return([spec.settings.table_name]) %}
-{% endmacro %}
-
-
-{% macro trail_likeness(spec) %}
-    {% do return([spec.repeated_transactions]) %}
-{% endmacro %}
-
-
-{#-
     The records of a trail that any of these entries stages: each with its transaction, pieces and the halves of an update
     joined. Records of other tables begin and end transactions, and separate runs of pieces. After that they are left out, apart
     from those that begin an open transaction. The last step is `put_together`:
@@ -71,8 +38,6 @@ records as (
     {%- if asks_log -%}
         {%- set stands_before = '(' ~ stands_before ~ ' or _ct_first_logged < ' ~ change_tables.trail_position('_ct_start_seqno', '_ct_start_rba') ~ ')' -%}
     {%- endif -%}
-    {%- set image = "if(_ct_kind = 'delete' or (_ct_kind = 'update' and before_after = 'B'), coalesce(_ct_image_before, _ct_image_after), _ct_image_after)" -%}
-    {%- set own_image_before = "if(_ct_kind = 'update' and before_after = 'A', _ct_image_before, null)" -%}
 {{ change_tables.trail_header_steps(spec, bound) }},
 
 -- transactions are looked for file by file, so that no trail is sorted as a whole
@@ -378,8 +343,8 @@ halves as (
 
     select
         *,
-        {{ image }} as _ct_row,
-        {{ own_image_before }} as _ct_own_row_before,
+        if(_ct_kind = 'delete' or (_ct_kind = 'update' and before_after = 'B'), coalesce(_ct_image_before, _ct_image_after), _ct_image_after) as _ct_row,
+        if(_ct_kind = 'update' and before_after = 'A', _ct_image_before, null) as _ct_own_row_before,
         _ct_counts and _ct_copy = 0 and _ct_is_first and _ct_is_staged as _ct_is_head,
         coalesce(_ct_counts and _ct_kind = 'update' and before_after = 'B', false) as _ct_is_half
     from joined

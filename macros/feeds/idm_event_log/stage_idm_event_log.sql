@@ -100,7 +100,10 @@ judged as (
                 then {{ change_tables.rejected('value_does_not_fit: ' ~ text ~ ": column {_column_name}: '{_" ~ text ~ "}' is not binary") }}
             {%- endfor %}
             {%- for name in spec.key %}
-            when _event_type = 1 and _column_name = {{ change_tables.text_literal(name) }} and _new_value is not null and not coalesce({{ change_tables._same_as_key(spec, name) }}, false)
+            {%- set declared = change_tables.type_tree(change_tables.column_of(spec, name).data_type) %}
+            {%- set landed = {'kind': 'base64' if declared.kind == 'binary' else 'string', 'text': 'string'} %}
+            {%- set value = change_tables.read_value(change_tables._unpadded(spec, name, '_new_value'), landed, declared) %}
+            when _event_type = 1 and _column_name = {{ change_tables.text_literal(name) }} and _new_value is not null and not coalesce({{ value }} = {{ change_tables.quoted(name) }}, false)
                 then {{ change_tables.rejected('key_contradicted: new_value of the key column {_column_name} is not that of table_key') }}
             {%- endfor %}
             {%- if not reads %}
@@ -150,8 +153,9 @@ judged as (
 
 
 {#- The columns of a replica, which need not have the retired ones. -#}
-{% macro _landed_replica(spec, replica) %}
+{% macro _landed_replica(spec) %}
     {% set expected = spec.column_names | reject('in', spec.retired) | list %}
+    {% set replica = change_tables.relation_of_setting(spec, 'replica') %}
     {% set landed = change_tables.landed_columns(spec, replica, expected, "a replica has the table's declared columns", has_row=true) %}
     {% do return(change_tables.with_absent_columns(landed, spec.retired)) %}
 {% endmacro %}
@@ -159,9 +163,7 @@ judged as (
 
 {#- The log of events names columns in each event; its replica may be without some. -#}
 {% macro idm_event_log_absent_columns(spec) %}
-    {% do return([]) if spec.replica is none %}
-    {% set replica = change_tables.relation_of_node(change_tables.find_source(spec.source_name, spec.replica)) %}
-    {% do return(change_tables.absent_names(change_tables._landed_replica(spec, replica))) %}
+    {% do return(change_tables.absent_names(change_tables._landed_replica(spec)) if spec.replica is not none else []) %}
 {% endmacro %}
 
 
@@ -174,8 +176,8 @@ judged as (
     `_present_columns`: they count only where it starts the row.
 -#}
 {% macro _read_event_steps(spec, bound, others) -%}
-{%- set replica = change_tables.relation_of_node(change_tables.find_source(spec.source_name, spec.replica)) -%}
-{%- set landed = change_tables._landed_replica(spec, replica) -%}
+{%- set replica = change_tables.relation_of_setting(spec, 'replica') -%}
+{%- set landed = change_tables._landed_replica(spec) -%}
 {%- do change_tables.refuse_landed_types(spec, replica, landed) -%}
 {%- set misfits, forbidden = {}, {} -%}
 {%- for column in spec.columns if column.name in others -%}
@@ -321,10 +323,7 @@ answered as (
         {% do found.append("`" ~ name ~ "` must not be empty" ~ ("; leave it out where no user is the driver's" if name == 'driver_user')) %}
     {% endfor %}
     {% do found.extend(change_tables.other_entry_mistakes(node, given, 'replica')) %}
-    {% if given.get('hold_open_transactions') %}
-        {% do found.append("`hold_open_transactions` must be false: event logs do not say where a transaction ends, got true") %}
-    {% endif %}
-    {% do found.extend(change_tables.lookback_mistakes(given, 'event logs have')) %}
+    {% do found.extend(change_tables.feed_mistakes(given, 'event logs')) %}
     {% set time = 'time/' if given.get('future_events') else '' %}
     {% do found.extend(change_tables.snapshot_seq_mistakes(
         given, '^' ~ ('[0-9]{18}/' if time) ~ '[0-9]{19}/[0-9]{20}/[0-9]{19}$',
@@ -343,12 +342,6 @@ answered as (
         {% endif %}
     {% endfor %}
     {% do return(found) %}
-{% endmacro %}
-
-
-{#- The declared columns of many values. The log has each value by itself, and they are no part of a row. -#}
-{% macro idm_event_log_multi_valued(columns) %}
-    {% do return(columns | selectattr('meta.multi_valued') | list) %}
 {% endmacro %}
 
 
@@ -398,15 +391,6 @@ answered as (
 {% macro _unpadded(spec, name, text) -%}
     {%- set kind = change_tables.type_tree(change_tables.column_of(spec, name).data_type).kind -%}
     {{- 'trim(' ~ text ~ ')' if kind in ['tinyint', 'smallint', 'int', 'bigint', 'float', 'double', 'decimal'] else text -}}
-{%- endmacro %}
-
-
-{#- Whether the value of an event on a key column is that of its key. -#}
-{% macro _same_as_key(spec, name) -%}
-    {%- set declared = change_tables.type_tree(change_tables.column_of(spec, name).data_type) -%}
-    {%- set kind = 'base64' if declared.kind == 'binary' else 'string' -%}
-    {%- set text = change_tables._unpadded(spec, name, '_new_value') -%}
-    {{- change_tables.read_value(text, {'kind': kind, 'text': 'string'}, declared) ~ ' = ' ~ change_tables.quoted(name) -}}
 {%- endmacro %}
 
 
@@ -500,7 +484,6 @@ answered as (
 {%- endmacro %}
 
 
-{#- The rows that none of these entries stages: see unclaimed_rows. The last step is `unclaimed`. -#}
 {% macro idm_event_log_unclaimed_steps(specs) %}
     {%- do change_tables.landed_columns(
         specs[0], specs[0].relation, change_tables._event_log_columns(), "event logs land by the names of their columns"
@@ -574,7 +557,6 @@ unclaimed as (
             {'name': '_table_key', 'data_type': 'string', 'description': 'the table key, as it was logged'},
         ],
         'origin': ['_changed_at'],
-        'multi_valued': change_tables.idm_event_log_multi_valued,
         'settings_of_order': ['future_events'],
         'other_tables': ['replica'],
         'absent_columns': change_tables.idm_event_log_absent_columns,

@@ -3,15 +3,14 @@
     is one change.
 -#}
 
-{#- The mapping that an entry says: see mapped_steps. -#}
-{% macro mapping_of(spec) %}
+{% macro mapped_mapping(spec) %}
     {% set settings = spec.settings.items() | selectattr(0, 'in', change_tables.mapped_settings()) %}
     {% do return(dict(settings, sequence=change_tables.sequence_parts(spec.settings.sequence))) %}
 {% endmacro %}
 
 
 {% macro mapped_settings() %}
-    {% do return({
+    {% do return(dict({
         'message': {
             'default': none, 'type': 'mapping',
             'meaning': "`{column, type}`: the raw column with each change as a JSON object, and its fields, as a Spark schema or as `map<string, string>`; SQL reads them in `message`. null: raw columns have them",
@@ -37,9 +36,7 @@
             'default': none, 'type': 'mapping',
             'meaning': "how a row [says that it lacks a column](feeds/mapped.md#rows): `{absent: true}`, `{flag: '{name}_isMissing'}` or `{value: …}`; null: it never does",
         },
-        'position': change_tables.position_setting(),
-        'column_names': change_tables.column_names_setting(),
-    }) %}
+    }, **change_tables.settings_of_several(['position', 'column_names']))) %}
 {% endmacro %}
 
 
@@ -79,7 +76,6 @@
 {% endmacro %}
 
 
-{#- What is wrong with `not_captured`, and with `images`, which it goes with. -#}
 {% macro _captured_mistakes(given) %}
     {% set said = given.get('not_captured') %}
     {% set is_partial = given.get('images', 'full') == 'partial' %}
@@ -99,7 +95,6 @@
 {% endmacro %}
 
 
-{#- The position of raw rows that an entry says: see `arrival` of `format_of`. -#}
 {% macro mapped_arrival(spec) %}
     {% set row = spec.settings.row or '{name}' %}
     {% set record = [spec.settings.message.column] if spec.settings.message else [row.split('.')[0]] %}
@@ -108,10 +103,9 @@
 {% endmacro %}
 
 
-{#- What the models must know of this format: see `format_of`. -#}
 {% macro mapped_format() %}
     {% do return(dict(change_tables.mapped_parts(), **{
-        'mapping': change_tables.mapping_of,
+        'mapping': change_tables.mapped_mapping,
         'settings': change_tables.mapped_settings(),
         'mistakes': change_tables.mapped_mistakes,
         'arrival': change_tables.mapped_arrival,

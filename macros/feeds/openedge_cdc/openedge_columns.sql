@@ -157,8 +157,7 @@
 
 {#- The tracking table that an entry reads: that of its `tracking`; at levels 0 and 1 its own raw table. -#}
 {% macro openedge_tracking_relation(spec) %}
-    {% do return(spec.relation) if spec.policy_level < 2 %}
-    {% do return(change_tables.relation_of_node(change_tables.find_source(spec.source_name, spec.tracking))) %}
+    {% do return(spec.relation if spec.policy_level < 2 else change_tables.relation_of_setting(spec, 'tracking')) %}
 {% endmacro %}
 
 
@@ -224,7 +223,6 @@
 {%- endmacro %}
 
 
-{#- A header as a text, as it landed. -#}
 {% macro openedge_text(column) -%}
     {{- 'cast(' ~ (change_tables.openedge_quoted(column.name) if column else 'null') ~ ' as string)' -}}
 {%- endmacro %}

@@ -40,7 +40,6 @@
 {% endmacro %}
 
 
-{#- The `_raw_id` of a tracking row. -#}
 {% macro openedge_tracking_id(table_number) -%}
     concat_ws('/', 'tracking', {{ table_number }}, coalesce({{ change_tables.openedge_change_seq('_ct_sequence') }}, _ct_landed_sequence, 'null'), coalesce(_ct_landed_operation, 'null'))
 {%- endmacro %}
@@ -137,7 +136,6 @@ inner join entries
 {%- endmacro %}
 
 
-{#- The events in one tracking table, as a step of that name. -#}
 {% macro _openedge_event_rows(spec, relation, name) -%}
 {%- set header = change_tables.openedge_tracking_columns(spec).headers -%}
 {%- set sequence = change_tables.openedge_number(header.change_sequence) -%}

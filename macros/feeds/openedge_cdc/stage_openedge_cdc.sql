@@ -47,11 +47,9 @@ staged_rows as (
 {%- endmacro %}
 
 
-{#- The rows of the change table, typed and judged. -#}
 {% macro _openedge_judged_record_steps(spec, change, tracking) -%}
 {%- set own_key = spec.key_from == 'recid' -%}
-{%- set before = [] if own_key else change_tables.columns_before(spec) -%}
-{%- set landed, arrays = {}, [] -%}
+{%- set landed, before, arrays = {}, {}, [] -%}
 {#- the name of a column in the field map -> as it is declared -#}
 {%- set declared_as = {} -%}
 {%- for name, column in change.declared.items() -%}
@@ -62,26 +60,13 @@ staged_rows as (
     {%- do landed.update({name | lower: {'name': name, 'data_type': 'array<string>' if is_extent else column.data_type}}) -%}
     {%- do arrays.append(name) if is_extent -%}
 {%- endfor -%}
-{%- if own_key -%}
-    {%- do landed.update(change_tables.openedge_recid_types(tracking)) -%}
-{%- else -%}
-    {%- for column in before -%}
-        {%- do landed.update({column.name: {'data_type': change.declared[column.label].data_type}}) -%}
-    {%- endfor -%}
-{%- endif -%}
+{%- do landed.update(change_tables.openedge_recid_types(tracking)) if own_key -%}
+{%- for column in change_tables.columns_before(spec) if not own_key -%}
+    {%- do before.update({column.name: {'data_type': change.declared[column.label].data_type}}) -%}
+{%- endfor -%}
 {%- set landed = change_tables.with_absent_columns(landed, spec.retired) -%}
-{%- set absent = change_tables.absent_names(landed) -%}
 {%- do change_tables.refuse_landed_types(spec, spec.relation, landed) -%}
-{%- set others = spec.column_names | reject('in', spec.key) | reject('in', arrays) | list -%}
-typed as (
-
-    select
-    {{- change_tables.typed_columns({'columns': spec.columns + before}, landed) }}
-    {%- if before %}
-        {{ change_tables.misfit({'columns': before}, before | map(attribute='name') | list, landed) }} as _ct_key_before_misfit,
-    {%- endif %}
-        {{ change_tables.misfit(spec, spec.key, landed) }} as _ct_key_misfit,
-        {{ change_tables.misfit(spec, others, landed) }} as _ct_column_misfit,
+{%- set further -%}
         {{ change_tables._openedge_extent_misfit(spec, arrays, change) }} as _ct_extent_misfit,
         array_intersect(
             {{ change_tables.names_array(change.declared.keys()) }},
@@ -94,11 +79,9 @@ typed as (
             when array_contains(_ct_operations, 1) then 'insert'
             when array_contains(_ct_operations, 2) then 'delete'
             else 'update'
-        end as _ct_kind,
-        * except ({{ change_tables.column_list(spec.column_names | reject('in', absent) | list + before | map(attribute='name') | list) }})
-    from records
-
-),
+        end as _ct_kind
+{%- endset -%}
+{{ change_tables.typed_step(spec, landed, before, further, 'records', arrays) }},
 
 judged as (
 
@@ -251,7 +234,6 @@ judged_tracking_rows as (
 {% endmacro %}
 
 
-{#- The key columns that no user declares: see table_spec. -#}
 {% macro openedge_cdc_key_columns(given) %}
     {% do return(
         [{'name': '_partition_id', 'data_type': 'bigint', 'meta': {}}, {'name': '_recid', 'data_type': 'bigint', 'meta': {}}]
@@ -298,10 +280,7 @@ judged_tracking_rows as (
             ) %}
         {% endif %}
     {% endif %}
-    {% if given.get('hold_open_transactions') %}
-        {% do found.append("`hold_open_transactions` must be false: OpenEdge CDC does not say where a transaction ends, got true") %}
-    {% endif %}
-    {% do found.extend(change_tables.lookback_mistakes(given, 'OpenEdge CDC has')) %}
+    {% do found.extend(change_tables.feed_mistakes(given, 'tables of OpenEdge CDC')) %}
     {% do found.extend(change_tables.snapshot_seq_mistakes(given, '^[0-9]{19}$', "a sequence of 19 digits, as `_change_seq` has it")) %}
     {% for column in columns %}
         {% if own_key and column.name | lower in ['_partition_id', '_recid'] %}
@@ -389,7 +368,6 @@ judged_tracking_rows as (
 {%- endmacro %}
 
 
-{#- The rows of the tracking table that are of none of these entries: see unclaimed_rows. The last step is `unclaimed`. -#}
 {% macro openedge_cdc_unclaimed_steps(specs) %}
     {%- set header = change_tables.openedge_tracking_columns(specs[0]).headers -%}
 numbered as (
@@ -427,9 +405,8 @@ unclaimed as (
 {#- Extents that land as texts are taken apart by a function. -#}
 {% macro openedge_cdc_functions(spec) %}
     {% set texts = [] %}
-    {% set snapshot = [change_tables.relation_of_node(change_tables.find_source(spec.source_name, spec.snapshot))] if spec.snapshot else [] %}
     {% for column in spec.columns if change_tables.type_tree(column.data_type).kind == 'array' %}
-        {% for relation in [spec.relation] + snapshot %}
+        {% for relation in [spec.relation, change_tables.relation_of_setting(spec, 'snapshot')] | reject('none') %}
             {% set landed = change_tables.landed_columns(spec, relation, has_row=true).get(column.name | lower) %}
             {% do texts.append(column.name) if landed and not landed.data_type.startswith('array') %}
         {% endfor %}
@@ -445,9 +422,8 @@ unclaimed as (
 {% macro openedge_cdc_format() %}
     {% do return({
         'stage': change_tables.stage_openedge_cdc,
-        'settings': {
+        'settings': dict({
             'key': {'default': none, 'type': 'names', 'meaning': "the key columns: only with `key_from: fields`, and then required"},
-            'images': {'default': 'partial', 'type': 'text', 'values': ['full', 'partial']},
             'tracking': {
                 'default': none, 'type': 'text',
                 'meaning': "another entry of this source: the tracking table. Required at `policy_level` 2 and 3; at 0 and 1 it is the entry's own raw table",
@@ -469,8 +445,7 @@ unclaimed as (
                 'default': 'wait', 'type': 'text', 'values': ['wait', 'apply'],
                 'meaning': "what a change row without its tracking row does",
             },
-            'waiting_days': change_tables.waiting_days_setting(),
-        },
+        }, **change_tables.settings_of_several(['images', 'waiting_days'])),
         'column_settings': {
             'extent': {
                 'default': none, 'type': 'number',

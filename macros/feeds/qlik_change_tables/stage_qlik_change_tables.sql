@@ -15,7 +15,7 @@
     {%- set in_raw = change_tables.columns_in_raw(spec) -%}
     {%- set sequence = change_tables.qlik_change_tables_landed_sequence(spec) -%}
     {%- set sequence_of_others = change_tables.qlik_change_tables_landed_sequence(spec, 'raw_rows.') -%}
-    {%- set words = change_tables.qlik_change_tables_words(spec) -%}
+    {%- set words = change_tables.operation_words(spec, {'I': 'I', 'U': 'U', 'D': 'D', 'B': 'B', 'T': 'T'}) -%}
     {%- set has_loaded = 'R' in words.values() or spec.without_sequence == 'load' -%}
     {%- set codes = "map('I', 'insert', 'U', 'update', 'D', 'delete', 'T', 'truncate'" ~ (", 'R', 'snapshot'" if has_loaded) ~ ')' -%}
     {%- set has_row = "_ct_operation_code in ('I', 'U'" ~ (", 'R'" if has_loaded) ~ ')' -%}
@@ -241,11 +241,8 @@ judged as (
     {% for name in ['change_seq', 'change_oper'] if 'headers' in given and name not in given.headers %}
         {% do found.append("`headers` must hold " ~ name ~ ", got " ~ (given.headers | list | string)) %}
     {% endfor %}
-    {% if given.get('hold_open_transactions') %}
-        {% do found.append("`hold_open_transactions` must be false: change tables do not say where a transaction ends, got true") %}
-    {% endif %}
     {% do return(
-        found + change_tables.lookback_mistakes(given, 'change tables have')
+        found + change_tables.feed_mistakes(given, 'change tables')
         + (change_tables.operations_mistakes(given.operations, change_tables._meanings()) if given.get('operations') is not none else [])
         + change_tables.snapshot_seq_mistakes(given, '^[0-9]{0,35}$', "a change_seq of at most 35 digits")
     ) %}
@@ -279,11 +276,6 @@ judged as (
 
 {% macro _meanings() %}
     {% do return(['insert', 'update', 'delete', 'before_image', 'truncate', 'snapshot']) %}
-{% endmacro %}
-
-
-{% macro qlik_change_tables_words(spec) %}
-    {% do return(change_tables.operation_words(spec, {'I': 'I', 'U': 'U', 'D': 'D', 'B': 'B', 'T': 'T'})) %}
 {% endmacro %}
 
 
@@ -345,7 +337,7 @@ judged as (
 {% macro qlik_change_tables_format() %}
     {% do return({
         'stage': change_tables.stage_qlik_change_tables,
-        'settings': {
+        'settings': dict({
             'headers': {
                 'default': ['change_seq', 'change_oper', 'change_mask', 'stream_position', 'operation', 'transaction_id', 'timestamp'],
                 'type': 'names',
@@ -366,14 +358,13 @@ judged as (
                 'default': 'reject', 'type': 'text', 'values': ['reject', 'load'],
                 'meaning': "what an insert, or a row without `change_oper`, is whose `change_seq` is null, empty or zeros: `load`, a row of the full load",
             },
-            'waiting_days': change_tables.waiting_days_setting(),
-        },
+        }, **change_tables.settings_of_several(['waiting_days'])),
         'time_in_sequence': change_tables.time_in_digits,
         'mistakes': change_tables.qlik_change_tables_mistakes,
         'counts_columns': change_tables.qlik_change_tables_counts_columns,
         'landed_sequence': change_tables.qlik_change_tables_landed_sequence,
         'read_again': {'passed': ['after_image_missing', 'after_image_rejected'], 'for_good': 'false'},
-        'landed_key': change_tables.key_in_raw,
+        'landed_key': change_tables.landed_key,
         'undeclared_columns': change_tables.qlik_change_tables_undeclared_columns,
         'absent_columns': change_tables.columns_absent_from_raw,
     }) %}

@@ -211,7 +211,6 @@ decoded as (
 {%- endmacro %}
 
 
-{#- Whether a record has a metadata message. -#}
 {% macro is_metadata_message(serialization) -%}
     {%- set is_json = "contains(cast(value as string), '\"tableStructure\"') and contains(cast(value as string), '\"lineage\"')" -%}
     {{- "startswith(cast(value as binary), X'61744D5347044D44') or (" ~ is_json ~ ')' if serialization == 'avro' else is_json -}}
@@ -220,10 +219,8 @@ decoded as (
 
 {#- The steps to the schemas of an entry: of its metadata messages, and of its registry. -#}
 {% macro kafka_schema_steps_of_entry(spec) -%}
-    {%- set metadata = change_tables.find_source(spec.source_name, spec.metadata) -%}
-    {{- change_tables.kafka_schema_steps(
-        change_tables.relation_of_node(metadata) if spec.metadata else spec.relation, spec.serialization, change_tables.registry_of(spec)
-    ) -}}
+    {%- set metadata = change_tables.relation_of_setting(spec, 'metadata') or spec.relation -%}
+    {{- change_tables.kafka_schema_steps(metadata, spec.serialization, change_tables.registry_of(spec)) -}}
 {%- endmacro %}
 
 
@@ -411,7 +408,6 @@ schemas as (
 {%- endmacro %}
 
 
-{#- Whether a message is one of the entry's: by its topic and its table. -#}
 {% macro kafka_belongs(spec) -%}
     {%- set conditions = change_tables.each([spec.topic] | reject('none'), 'topic = {text}') -%}
     {%- if spec.table is not none -%}

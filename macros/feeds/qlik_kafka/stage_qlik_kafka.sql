@@ -183,7 +183,6 @@ put_together as (
 {%- endmacro %}
 
 
-{#- The settings that decide how messages are put together. -#}
 {% macro kafka_likeness(spec) %}
     {% do return([spec.topic, spec.serialization, spec.metadata, spec.registry, spec.operations, spec.hold_open_transactions]) %}
 {% endmacro %}
@@ -201,7 +200,6 @@ put_together as (
 {% endmacro %}
 
 
-{#- What can be wrong in entries of this format alone. -#}
 {% macro qlik_kafka_mistakes(node, given) %}
     {% set found = [] %}
     {% for name in ['topic', 'table', 'table_column'] if given.get(name) == '' %}
@@ -360,7 +358,6 @@ put_together as (
 {%- endmacro %}
 
 
-{#- The messages that none of these entries stages: see unclaimed_rows. The last step is `unclaimed`. -#}
 {% macro qlik_kafka_unclaimed_steps(specs) %}
     {%- set everything = dict(specs[0], topic=none, table=none, hold_open_transactions=false) -%}
     {%- set topics = specs | map(attribute='topic') | list -%}
@@ -443,7 +440,6 @@ from schemas
 {%- endmacro %}
 
 
-{#- Messages in Avro are read by functions. -#}
 {% macro qlik_kafka_functions(spec) %}
     {% set names = ['read_avro_envelope', 'avro_to_json'] if spec.serialization == 'avro' else [] %}
     {% do return({'staged': names, 'unclaimed': names}) %}
@@ -457,7 +453,7 @@ from schemas
 {% macro qlik_kafka_format() %}
     {% do return({
         'stage': change_tables.stage_qlik_kafka,
-        'settings': {
+        'settings': dict({
             'topic': {'default': none, 'type': 'text', 'meaning': "the topic with the table's messages; null: any"},
             'table': {
                 'default': none, 'type': 'text',
@@ -475,12 +471,8 @@ from schemas
                 'default': none, 'type': 'text',
                 'meaning': "another entry of this source: the raw table of the metadata messages; null: the entry's own",
             },
-            'registry': change_tables.registry_setting(),
             'operations': change_tables.operations_setting(['insert', 'update', 'delete', 'snapshot']),
-            'column_names': change_tables.column_names_setting(),
-            'images': {'default': 'partial', 'type': 'text', 'values': ['full', 'partial']},
-            'waiting_days': change_tables.waiting_days_setting(),
-        },
+        }, **change_tables.settings_of_several(['registry', 'column_names', 'images', 'waiting_days'])),
         'time_in_sequence': change_tables.time_in_digits,
         'mistakes': change_tables.qlik_kafka_mistakes,
         'counts_columns': true,

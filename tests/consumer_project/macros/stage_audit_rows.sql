@@ -3,11 +3,11 @@
     `U` or `D`, and the whole row. What it says of a row is a mapping, as an entry of `format: mapped` has it.
 -#}
 {% macro audit_rows_format() %}
-    {% do return({
-        'stage': consumer_project.stage_audit_rows,
+    {% do return(dict(change_tables.mapped_parts(), **{
+        'mapping': consumer_project.audit_rows_mapping,
         'settings': {'numbered_by': {'default': 'audit_id', 'type': 'text'}},
         'mistakes': consumer_project.audit_rows_mistakes,
-    }) %}
+    })) %}
 {% endmacro %}
 
 
@@ -24,10 +24,10 @@
 {% endmacro %}
 
 
-{% macro stage_audit_rows(spec, bound) %}
-    {{- change_tables.mapped_steps(spec, bound, {
+{% macro audit_rows_mapping(spec) %}
+    {% do return({
         'operation': 'action',
         'operations': {'I': 'insert', 'U': 'update', 'D': 'delete'},
         'sequence': change_tables.sequence_parts([{'sql': change_tables.quoted(spec.numbered_by), 'length': 19}]),
-    }) -}}
+    }) %}
 {% endmacro %}

@@ -170,10 +170,6 @@ with reports as (
 
 )
 
-select
-    _change_id,
-    _change_seq,
-    code,
-    detail
+select *
 from reports
 ;
