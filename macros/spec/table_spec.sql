@@ -282,7 +282,7 @@
         },
         'arrival': {
             'default': 'auto', 'type': 'text',
-            'meaning': "what says [in which order rows landed](feeds/qlik_change_tables.md#the-arrival-column): a raw column that never decreases, `files` or `none`. `auto`: `position`, Kafka's offsets, a trail's positions, `load_column`, commits of a Delta or Iceberg table that keeps them, else `none`",
+            'meaning': "what says [in which order rows landed](feeds/qlik_change_tables.md#the-arrival-column): a raw column that never decreases, `files` or `none`. `auto`: `position`, Kafka's offsets, a trail's positions, `load_column`, commits of a table that keeps them, else `none`",
         },
         'lookback': {
             'default': 0, 'type': 'number',

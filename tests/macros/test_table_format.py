@@ -8,8 +8,8 @@ from tests.pipelines.consumer import REPOSITORY
 
 MACROS = REPOSITORY / "macros"
 HOME = "tables/table_format.sql"
-ALLOWED = {"spec/table_spec.sql": 1, "sql/platform.sql": 2}
-"""How often a file may name a format: the meaning of `arrival`, for the page of settings; the one of Unity Catalog."""
+ALLOWED = {"sql/platform.sql": 2}
+"""How often a file may name a format: the one of Unity Catalog."""
 COMMENT = re.compile(r"\{#.*?#\}", re.DOTALL)
 KNOWS_A_FORMAT = re.compile(r"(?<!time)delta|iceberg|\b(?:optimize|vacuum|reorg) |replace where", re.IGNORECASE)
 
