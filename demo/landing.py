@@ -97,7 +97,12 @@ def literal(value: Landed) -> str:
 
 
 def create_table(
-    connection: Connection, table: str, columns: Sequence[Column], table_format: str = TABLE_FORMAT
+    connection: Connection,
+    table: str,
+    columns: Sequence[Column],
+    table_format: str = TABLE_FORMAT,
+    *,
+    is_new: bool = False,
 ) -> None:
     """Creates a table, empty; replaces it where it is there.
 
@@ -106,9 +111,11 @@ def create_table(
         table: its name with its schema, quoted where that is needed
         columns: its columns
         table_format: what comes after `using`, with `partitioned by (…)` if need be
+        is_new: no table of this name is there
     """
     described = ", ".join(f"{quoted(column.name)} {column.data_type}" for column in columns)
-    execute(connection, f"drop table if exists {table}")
+    if not is_new:
+        execute(connection, f"drop table if exists {table}")
     execute(connection, f"create table {table} ({described}) using {table_format}")
 
 

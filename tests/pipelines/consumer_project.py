@@ -46,7 +46,7 @@ def copied(folder: Path) -> Path:
 def land(raw: Raw) -> None:
     """Land the raw rows of its tables from scratch; its models are dropped."""
     for schema in ("consumer_project", "consumer_project_raw"):
-        raw.query(f"drop schema if exists {schema} cascade")
+        raw.drop_schema(schema)
     names = dict(zip(COLUMNS, ("order_id", "status", "amount"), strict=True))
     columns = {names[name]: data_type for name, data_type in COLUMNS.items()}
     raw.create("consumer_project_raw.orders__ct", {f"header__{name}": kind for name, kind in HEADERS.items()} | columns)

@@ -28,6 +28,8 @@ class Raw:
         self.row_id = "_row_id" if table_format == "delta" else "_row_hash"
         """The column by which quarantined rows are known."""
         self._rows_of_views: dict[str, str] = {}
+        self._made: set[str] = set()
+        """Schemas and raw tables, which need not be made, or dropped before they are made again."""
 
     def query(self, statement: str) -> list[tuple[Any, ...]]:
         """Run one statement; its rows, or none."""
@@ -43,16 +45,20 @@ class Raw:
 
         Where the server's tables are Iceberg, so is this one.
         """
-        self.query(f"create schema if not exists {table.split('.')[0]}")
+        schema = table.split(".")[0]
+        if schema not in self._made:
+            self.query(f"create schema if not exists {schema}")
+        is_new = table not in self._made
+        self._made |= {schema, table}
         described = [Column(name, data_type) for name, data_type in columns.items()]
         if landed_as == "view":
             self._rows_of_views[table] = f"{table}__rows"
-            create_table(self._connection, f"{table}__rows", described)
+            create_table(self._connection, f"{table}__rows", described, is_new=is_new)
             self.query(f"create or replace view {table} as select * from {table}__rows")
         else:
             stored, space, partitioned = landed_as.partition(" ")
             stored = "iceberg" if self.table_format == "iceberg" else stored
-            create_table(self._connection, table, described, f"{stored}{space}{partitioned}")
+            create_table(self._connection, table, described, f"{stored}{space}{partitioned}", is_new=is_new)
 
     def insert(self, table: str, rows: Sequence[Sequence[Any]]) -> None:
         """Append rows, values in the order of the table's columns."""
@@ -89,6 +95,7 @@ class Raw:
 
     def drop_schema(self, schema: str) -> None:
         """Drop a schema, if it is there, with all that is in it. Iceberg drops none that is not empty."""
+        self._made = {name for name in self._made if name.split(".")[0] != schema}
         if not self.query(f"show schemas like '{schema}'"):
             return
         for kind in ("view", "table") if self.table_format == "iceberg" else ():

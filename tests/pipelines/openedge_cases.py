@@ -805,7 +805,6 @@ CASES = [
             "arrived",
             SPEC | {"source_table_number": 13, "arrival": "landed"},
             COLUMNS,
-            ("stg", "dedup", "current", "history"),
             tests=_tests("arrived", ["id"]),
             column_meta={"tags": {"extent": 3}},
         ),

@@ -258,7 +258,6 @@ CASES = [
                 "arrival": "batch",
             },
             COLUMNS,
-            models=WITH_HISTORY,
         ),
         _prefixed(list(HEADERS), prefix="") | {"partition_name": "string"} | COLUMNS | {"batch": "date"},
         [
@@ -305,7 +304,6 @@ CASES = [
             "worded",
             TWO_HEADERS | {"arrival": "batch", "without_sequence": "load", "operations": WORDS},
             COLUMNS,
-            WITH_HISTORY,
         ),
         _prefixed(["change_seq", "change_oper"]) | COLUMNS | {"batch": "int"},
         [

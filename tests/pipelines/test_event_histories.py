@@ -82,7 +82,7 @@ PROOFS = [
             "of_sources",
             SPEC | {"replica": "of_sources_rows", "arrival": "landed"},
             COLUMNS,
-            ("stg", "dedup", "current", "history"),
+            ("stg", "dedup", "current"),
         ),
         MOMENTS,
         COLUMNS_OF_SOURCE,

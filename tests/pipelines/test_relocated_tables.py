@@ -87,6 +87,18 @@ class Shop:
         assert result.success is not refused
         return self.project.errors(result)
 
+    def rename_models(self) -> None:
+        """Let the models of `orders` be those of `sales`, but for staging."""
+        models = self.project.folder / "models"
+        for kind in ("dedup", "current", "history"):
+            (models / f"{kind}_shop__orders.sql").unlink()
+            text = CALLS[kind].format(source="shop", table="sales").replace("stg_shop__sales", "stg_shop__orders")
+            (models / f"{kind}_shop__sales.sql").write_text(text)
+        for health in ("rejected", "reported"):
+            path = models / f"{health}.sql"
+            path.write_text(path.read_text().replace("shop__orders", "shop__sales"))
+        (models / "models.yml").unlink()
+
     def rows(self, model: str = STATES[0]) -> list[tuple[Any, ...]]:
         return self.raw.query(f"select id, name from {SCHEMA}.{model} order by id, name")
 
@@ -107,7 +119,7 @@ def shop(consumer: Callable[[str], Consumer], raw: Raw) -> Shop:
     return Shop(consumer(SCHEMA), raw)
 
 
-def test_a_log_that_is_moved_by_the_commands_of_the_page_is_the_same_log_and_the_models_after_it_can_follow(
+def test_models_that_are_moved_and_renamed_by_the_commands_of_the_page_keep_their_tables_the_log_alone_or_with_others(
     shop: Shop,
 ) -> None:
     def tables(schema: str) -> list[tuple[Any, ...]]:
@@ -170,6 +182,19 @@ def test_a_log_that_is_moved_by_the_commands_of_the_page_is_the_same_log_and_the
     assert shop.raw.query(f"select reason_code from {LOG_SCHEMA}.rejected") == [("unknown_operation",)]
     assert shop.raw.relations(SCHEMA, "*shop__orders*") == {"stg_shop__orders"}
 
+    # and another name
+    history = shop.raw.query(rows.format(LOG_SCHEMA, STATES[1]))
+    for statement in commands("Another name"):
+        shop.raw.query(statement.replace(f"{SCHEMA}.", f"{LOG_SCHEMA}."))
+    shop.rename_models()
+    renamed = [model.replace("orders", "sales") for model in moved]
+    versions = [shop.raw.version(f"{LOG_SCHEMA}.{model}__state") for model in renamed]
+    shop.build()
+    assert [shop.raw.version(f"{LOG_SCHEMA}.{model}__state") for model in renamed] == versions
+    assert [shop.raw.query(rows.format(LOG_SCHEMA, model)) for model in renamed[1:]] == [current, history]
+    assert shop.raw.query(f"select reason_code from {LOG_SCHEMA}.rejected") == [("unknown_operation",)]
+    assert shop.raw.relations(LOG_SCHEMA, "*shop__orders*") == {"stg_shop__orders"}
+
 
 def test_a_loss_that_is_allowed_goes_on_and_is_asked_for_once(shop: Shop) -> None:
     # as many changes land before the next build as were purged, so that the number alone tells nothing
@@ -207,26 +232,3 @@ def test_a_loss_that_is_allowed_goes_on_and_is_asked_for_once(shop: Shop) -> Non
     shop.build(*log)
     shop.keeps(shop.build(refused=True), "holds 5 changes, and the log before held 6")
     assert shop.rows() == rest[2:]
-
-
-def test_models_that_are_renamed_by_the_commands_of_the_page_keep_their_tables(shop: Shop) -> None:
-    history = shop.rows(STATES[1])
-    for statement in commands("Another name"):
-        shop.raw.query(statement)
-    models = shop.project.folder / "models"
-    for kind in ("dedup", "current", "history"):
-        (models / f"{kind}_shop__orders.sql").unlink()
-        text = CALLS[kind].format(source="shop", table="sales").replace("stg_shop__sales", "stg_shop__orders")
-        (models / f"{kind}_shop__sales.sql").write_text(text)
-    for health in ("rejected", "reported"):
-        path = models / f"{health}.sql"
-        path.write_text(path.read_text().replace("shop__orders", "shop__sales"))
-    (models / "models.yml").unlink()
-    renamed = ("current_shop__sales", "history_shop__sales")
-    versions = shop.versions(renamed)
-    shop.build()
-    assert shop.versions(renamed) == versions
-    assert shop.rows(renamed[0]) == ALL
-    assert shop.rows(renamed[1]) == history
-    assert shop.raw.query(f"select reason_code from {SCHEMA}.rejected") == [("unknown_operation",)]
-    assert shop.raw.relations(SCHEMA, "*shop__orders*") == {"stg_shop__orders"}

@@ -89,6 +89,10 @@ class Channels:
         """Let channels publish what the logs have taken in, and keep what dbt rendered."""
         self.project.dbt("run", "--select", *channels, *options)
 
+    def take_in_and_publish(self, entries: Sequence[str], *channels: str) -> None:
+        """Do both in one run, as builds do."""
+        self.publish(*(f"dedup_feed__{entry}" for entry in entries), *channels)
+
     def shown(self, channel: str = "xds", since: str = "") -> list[Published]:
         """What a channel has published, in its order; `since` a run, without that run."""
         rows = self.raw.query(
@@ -121,9 +125,8 @@ def channels(consumer: Callable[[str], Consumer], raw: Raw) -> Channels:
     channels.land("log", FIRST)
     channels.land("later", LATER)
     channels.land("random", [logged.landed for logged in RANDOM[0]])
-    channels.project.dbt("run", "--select", *(f"stg_feed__{entry}" for entry in BUILT))
-    channels.take_in(*BUILT)
-    channels.publish("xds", "xds_later", "xds_random", "xds_bare")
+    staged = [f"stg_feed__{entry}" for entry in BUILT]
+    channels.take_in_and_publish(BUILT, *staged, "xds", "xds_later", "xds_random", "xds_bare")
     return channels
 
 
@@ -156,10 +159,9 @@ def test_later_runs_add_what_is_new_and_leave_the_rest_as_it_is(channels: Channe
     channels.land("log", SECOND)
     channels.take_in("usr", "grp")
     channels.land("log", THIRD)
-    channels.take_in("usr")  # two runs of the logs are caught up by one of the channel
+    channels.take_in_and_publish(["usr"], "xds")  # two runs of the logs are caught up by one of the channel
     (revised,) = channels.raw.query(f"select _new_value from {SCHEMA}.dedup_feed__usr where _change_id like '%020'")
     assert revised == ("Zoe",)
-    channels.publish("xds")
     assert "published_records" in channels.project.compiled("xds"), "a first run"
     assert channels.shown() == FIRST_PUBLISHED + SECOND_PUBLISHED
 
@@ -171,8 +173,7 @@ def test_random_histories_are_published_as_the_page_says(channels: Channels) -> 
         if number:
             again = random.Random(number).sample(seen, 20)
             channels.land("random", [logged.landed for logged in (*batch, *again)])
-            channels.take_in("left", "right")
-            channels.publish("xds_random")
+            channels.take_in_and_publish(["left", "right"], "xds_random")
         seen += batch
         published_before += expected_rows(batch)
         assert channels.shown("xds_random") == published_before
@@ -194,8 +195,7 @@ def test_a_log_that_is_rebuilt_lets_nothing_be_published_again(channels: Channel
     channels.publish("xds")
     assert channels.shown() == published_before
     channels.land("log", [event(80, DELETE, "idu=1")])
-    channels.take_in("usr")
-    channels.publish("xds")
+    channels.take_in_and_publish(["usr"], "xds")
     assert channels.shown() == [*published_before, one([80], "delete", "idu=1")]
 
 
@@ -342,6 +342,5 @@ def test_a_column_that_came_after_an_event_had_read_its_row_is_not_published(cha
     (channels.project.folder / "models/xds_wider.sql").write_text(
         "{{ change_tables.xds_documents([ref('dedup_feed__bare')]) }}\n"
     )
-    channels.take_in("bare")
-    channels.publish("xds_wider")
+    channels.take_in_and_publish(["bare"], "xds_wider")
     assert channels.shown("xds_wider") == BARE_PUBLISHED
