@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import json
 from collections.abc import Sequence
+from decimal import Decimal
 from typing import Any
 
 from .cases import Case
@@ -151,6 +152,15 @@ JSON_TEXTS = {
     "row_before": "old",
 }
 
+LOG_NUMBERS = {
+    "format": "mapped",
+    "key": ["id"],
+    "operation": "action",
+    "operations": WORDS,
+    "sequence": ["lsn"],
+}
+NAMED = {"id": "bigint", "name": "string"}
+
 CASES: Sequence[Case] = [
     Case(
         Entry("flat", FLAT, COLUMNS, ALL),
@@ -266,6 +276,37 @@ CASES: Sequence[Case] = [
         ],
         {("accepted", None): 5, ("rejected", "data_missing"): 2},
         [{(2, "updated"), (3, "moved")}, {(3, "moved")}],
+    ),
+    Case(
+        # of a delete, 7.5 and 8x were read in the type of the new column: as 7, and as no value
+        Entry(
+            "key_in_two_types",
+            LOG_NUMBERS | {"key": ["id", "part"], "row": "new_{name}", "row_before": "old_{name}"},
+            {"id": "int", "part": "int"},
+            ALL,
+        ),
+        {
+            "lsn": "int",
+            "action": "string",
+            "new_id": "int",
+            "new_part": "int",
+            "old_id": "decimal(5,2)",
+            "old_part": "string",
+        },
+        [
+            [
+                [1, "I", 7, 8, None, None],
+                [2, "I", 9, None, None, None],
+                [3, "I", 10, 1, None, None],
+                [4, "U", 11, 1, Decimal("10.00"), "1"],
+                [5, "D", None, None, Decimal("7.50"), "8"],
+                [6, "D", None, None, Decimal("9.00"), "8x"],
+            ],
+            [[7, "D", None, None, Decimal("11.00"), "1"], [8, "D", 7, 8, None, None]],
+        ],
+        {("accepted", None): 6, ("rejected", "value_does_not_fit"): 2},
+        [{(7, 8), (9, None), (11, 1)}, {(9, None)}],
+        shown="id, part",
     ),
     Case(
         Entry("structs", STRUCTS, COLUMNS, ALL),
