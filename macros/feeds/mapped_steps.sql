@@ -52,6 +52,10 @@ judged as (
             {%- set text = '_ct_sequence_' ~ loop.index %}
             when {{ text }} is null
                 then {{ change_tables.verdict('rejected', change_tables.text_literal('change_seq_missing: ' ~ part.sql ~ ' is null')) }}
+            {%- if part.kind in ['text', 'fixed_text'] %}
+            when not is_valid_utf8({{ text }})
+                then {{ change_tables.rejected('change_seq_malformed: the bytes {hex(' ~ text ~ ')} are not UTF-8') }}
+            {%- endif %}
             {%- if kind.pattern %}
             when not {{ text }} rlike {{ change_tables.text_literal(kind.pattern.format(length=part.length)) }}
                 then {{ change_tables.rejected("change_seq_malformed: '{" ~ text ~ "}' is not " ~ kind.what.format(length=part.length)) }}

@@ -309,6 +309,39 @@ CASES: Sequence[Case] = [
         shown="id, part",
     ),
     Case(
+        # bytes sort as hex digits do; as texts, those that are no UTF-8 would be lost on the way
+        Entry("sequence_of_bytes", LOG_NUMBERS | {"sequence": [{"sql": "lsn", "kind": "text"}]}, NAMED, ALL),
+        {"lsn": "binary", "action": "string", "id": "bigint", "name": "string"},
+        [
+            [
+                [b"0001", "I", 1, "a text"],
+                [b"\xff\x01", "U", 1, "no text"],
+                [b"0002\n", "U", 1, "a text of two lines"],
+            ],
+            [],
+        ],
+        {("accepted", None): 2, ("rejected", "change_seq_malformed"): 1},
+        [{(1, "a text of two lines")}] * 2,
+    ),
+    Case(
+        Entry("sequence_in_hex", LOG_NUMBERS | {"sequence": [{"sql": "hex(lsn)", "kind": "text"}]}, NAMED, ALL),
+        {"lsn": "binary", "action": "string", "id": "bigint", "name": "string"},
+        [
+            [[b"\xff\x02", "U", 1, "last"], [b"\xff\x01", "I", 1, "first"]],
+            [[b"\xff\x00", "U", 1, "before"], [b"\x00\xff", "I", 2, "b"]],
+        ],
+        {("accepted", None): 4},
+        [{(1, "last")}, {(1, "last"), (2, "b")}],
+    ),
+    Case(
+        # a number that ends in a line break would sort one digit too low
+        Entry("sequence_with_line_break", LOG_NUMBERS, NAMED, ALL),
+        {"lsn": "string", "action": "string", "id": "bigint", "name": "string"},
+        [[["9", "I", 1, "ninth"], ["12\n", "U", 1, "no number"], ["10", "U", 1, "tenth"]], []],
+        {("accepted", None): 2, ("rejected", "change_seq_malformed"): 1},
+        [{(1, "tenth")}] * 2,
+    ),
+    Case(
         Entry("structs", STRUCTS, COLUMNS, ALL),
         STRUCTS_LANDED,
         [
