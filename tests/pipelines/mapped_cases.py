@@ -309,6 +309,35 @@ CASES: Sequence[Case] = [
         shown="id, part",
     ),
     Case(
+        # numbers of more digits than a decimal has would be read by a double, and by another name than JSON has it, too
+        Entry("long_numbers", dict(JSON_TEXTS), {"id": "bigint", "größe": "decimal(38,18)"}, ALL),
+        {"n": "int", "action": "string", "new": "string", "old": "string"},
+        [
+            [
+                [1, "I", '{"id": 1, "größe": 12345678901234567890.1234567890123456789}', None],
+                [2, "I", '{"id": 2, "größe": 0.1234567890123456780000000000000000000001}', None],
+                [3, "I", '{"id": 3, "größe": 12345678901234567890.123456789012345678000}', None],
+                [4, "I", '{"id": 4, "größe": 12345678901234567890.123456789012345678}', None],
+                [5, "I", '{"id": 5, "gr\\u00f6\\u00dfe": -0.100000000000000005}', None],
+                [6, "I", '{"id": 6, "gr\\u00F6\\u00DFe": 0.100000000000000005}', None],
+                [7, "I", '{"id": 7, "größe": 0.100000000000000005}', None],
+            ],
+            [],
+        ],
+        {("accepted", None): 5, ("rejected", "value_does_not_fit"): 2},
+        [
+            {
+                (3, "12345678901234567890.123456789012345678"),
+                (4, "12345678901234567890.123456789012345678"),
+                (5, "-0.100000000000000005"),
+                (6, "0.100000000000000005"),
+                (7, "0.100000000000000005"),
+            }
+        ]
+        * 2,
+        shown="id, cast(`größe` as string)",
+    ),
+    Case(
         # bytes sort as hex digits do; as texts, those that are no UTF-8 would be lost on the way
         Entry("sequence_of_bytes", LOG_NUMBERS | {"sequence": [{"sql": "lsn", "kind": "text"}]}, NAMED, ALL),
         {"lsn": "binary", "action": "string", "id": "bigint", "name": "string"},
