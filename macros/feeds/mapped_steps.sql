@@ -212,7 +212,7 @@ landed as (
         {%- if mapping.position %}
         concat_ws(':', {{ change_tables.each(mapping.position, "coalesce(cast({name} as string), '')") | join(', ') }}) as _ct_raw_id,
         {%- else %}
-        lower(hex({{ change_tables.hash_of(change_tables.hashed_columns(spec, landed if mapping.row else change_tables.under_names_of_today(spec, landed))) }})) as _ct_raw_id,
+        {{ change_tables.hash_as_id(change_tables.hashed_columns(spec, landed if mapping.row else change_tables.under_names_of_today(spec, landed))) }} as _ct_raw_id,
         {%- endif %}
         {{- change_tables.arrival_column(bound.arrival) }}
         {{ change_tables.readable_row(landed) }} as _ct_landed_row

@@ -119,22 +119,6 @@
 {%- endmacro %}
 
 
-{#- SQL for the columns of the key in a table that has them as columns: name -> SQL. -#}
-{% macro landed_key_columns(spec, landed) %}
-    {% set columns = {} %}
-    {% for name in spec.key %}
-        {% do columns.update({name: change_tables._read_column(change_tables.column_of(spec, name), landed)}) %}
-    {% endfor %}
-    {% do return(columns) %}
-{% endmacro %}
-
-
-{#- The same of the raw table: of a before image in it, the key of the row before. -#}
-{% macro key_in_raw(spec) %}
-    {% do return(change_tables.landed_key_columns(spec, change_tables.landed_columns(spec, spec.relation, spec.key, has_row=true))) %}
-{% endmacro %}
-
-
 {#- The retired columns that a raw table of columns lacks. -#}
 {% macro columns_absent_from_raw(spec) %}
     {% set landed = change_tables.landed_columns(spec, spec.relation, has_row=true) %}
