@@ -82,7 +82,8 @@ def widens(was: str, data_type: str, is_key: bool = False) -> bool:
         return has_room and (not is_key or after[1] == before[1])
     length_before, length = _text_length(was), _text_length(data_type)
     if length_before is not None and length is not None:
-        return length >= length_before and not (data_type.startswith("char") and not was.startswith("char"))
+        is_padded, was_padded = data_type.startswith("char"), was.startswith("char")
+        return length >= length_before and (is_padded == was_padded or (was_padded and not is_key))
     return False
 
 

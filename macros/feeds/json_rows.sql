@@ -31,7 +31,7 @@
     The text of a column out of a JSON object, with all its digits. Spark's JSON reader makes a double of a number with a fraction or an
     exponent, which loses digits and zeros. So a number for a decimal is read again, digit by digit, from the object itself: at the first of
     these paths that has it. A long number is one of more digits than a double keeps. A number for a text is found in the object by its
-    name and its value: the first one, or the last.
+    name and its value: the first one, or the last. So is one of more digits than a decimal has; where several differ, none fits.
 
     text   SQL for the column's text as `from_json` has it
     json   SQL for the object
@@ -40,14 +40,19 @@
     {%- set kind = change_tables.type_tree(column.data_type).kind -%}
     {%- set name_of_column = column.label or column.name -%}
     {%- set names = change_tables.landing_names(spec, name_of_column) -%}
-    {%- set any_name = '\\Q' ~ names | join('\\E|\\Q') ~ '\\E' -%}
-    {%- set any_name = '(?:' ~ any_name ~ ')' if names | length > 1 else any_name -%}
+    {%- set written = change_tables._names_in_json(names) -%}
+    {%- set any_name = '\\Q' ~ written | join('\\E|\\Q') ~ '\\E' -%}
+    {%- set any_name = '(?:' ~ any_name ~ ')' if written | length > 1 else any_name -%}
     {%- set ignoring_case = '' if spec.settings.column_names == 'exact' else '(?iu)' -%}
     {%- set name = ignoring_case ~ '"' ~ any_name ~ '"\\s*:\\s*' -%}
     {%- if kind == 'decimal' -%}
         case
             when {{ text }} is not null and ({{ text }} rlike 'E' or {{ json }} rlike {{ change_tables.text_literal(name ~ '[-0-9.]{16}') }})
-                then coalesce({{ change_tables._exact_texts(spec, names, json, paths) | join(', ') }}, {{ text }})
+                then coalesce(
+                    nullif(array_join(array_distinct({{ change_tables._numbers_by_value(text, json, name ~ '(-?[0-9.]{39,}(?:[eE][-+]?[0-9]+)?)') }}), ' or '), ''),
+                    {{ change_tables._exact_texts(spec, names, json, paths) | join(', ') }},
+                    {{ text }}
+                )
             else {{ text }}
         end
     {%- elif kind == 'string' -%}
@@ -55,10 +60,7 @@
             when {{ text }} rlike '^(-?[0-9]+[.][0-9]+(E-?[0-9]+)?|0|"-?Infinity")$'
                 then coalesce(
                     try_element_at(
-                        filter(
-                            regexp_extract_all({{ json }}, {{ change_tables.text_literal(name ~ '(-?[0-9]+(?:[.][0-9]+)?(?:[eE][-+]?[0-9]+)?)\\s*[,}]') }}, 1),
-                            number -> try_cast(number as double) = try_cast(replace({{ text }}, '"', '') as double)
-                        ),
+                        {{ change_tables._numbers_by_value(text, json, name ~ '(-?[0-9]+(?:[.][0-9]+)?(?:[eE][-+]?[0-9]+)?)') | indent(4) }},
                         {{ -1 if takes_last else 1 }}
                     ),
                     {{ text }}
@@ -68,6 +70,32 @@
     {%- else -%}
         {{ text }}
     {%- endif -%}
+{%- endmacro %}
+
+
+{#- Names in all ways in which JSON can have them: characters other than ASCII as they are, or by their numbers. -#}
+{% macro _names_in_json(names) %}
+    {% set written = [] %}
+    {% for name in names %}
+        {% set in_ascii = tojson(name)[1:-1] %}
+        {% do written.append(name | replace('\\', '\\\\') | replace('"', '\\"')) %}
+        {% do written.append(in_ascii) %}
+        {% set parts = [] %}
+        {% for part in modules.re.split('(?<=\\\\u)([0-9a-f]{4})', in_ascii) %}
+            {% do parts.append(part | upper if loop.index0 % 2 else part) %}
+        {% endfor %}
+        {% do written.append(parts | join) %}
+    {% endfor %}
+    {% do return(written | unique(case_sensitive=true) | list) %}
+{% endmacro %}
+
+
+{#- SQL for the numbers in an object, as they stand there, that have a name, in a pattern, and the value of a text. -#}
+{% macro _numbers_by_value(text, json, pattern) -%}
+filter(
+                        regexp_extract_all({{ json }}, {{ change_tables.text_literal(pattern ~ '\\s*[,}]') }}, 1),
+                        number -> try_cast(number as double) = try_cast(replace({{ text }}, '"', '') as double)
+                    )
 {%- endmacro %}
 
 

@@ -1,11 +1,11 @@
 {#- The kinds of sequence: which texts are right, what messages call them, and how many characters they are written with. -#}
 {% macro sequence_kinds() %}
     {% do return({
-        'number': {'length': 20, 'pattern': '^[0-9]{{1,{length}}}$', 'what': 'a whole number of at most {length} digits'},
-        'hexadecimal': {'length': 16, 'pattern': '^[0-9A-Fa-f]{{1,{length}}}$', 'what': 'a hexadecimal number of at most {length} digits'},
+        'number': {'length': 20, 'pattern': '^[0-9]{{1,{length}}}\\z', 'what': 'a whole number of at most {length} digits'},
+        'hexadecimal': {'length': 16, 'pattern': '^[0-9A-Fa-f]{{1,{length}}}\\z', 'what': 'a hexadecimal number of at most {length} digits'},
         'text': {'length': none, 'pattern': none, 'what': 'a text'},
-        'fixed_text': {'length': none, 'pattern': '^(?s).{{{length}}}$', 'what': 'a text of {length} characters'},
-        'file_position': {'length': none, 'pattern': '(^|[^0-9])[0-9]{{1,10}}[/:][0-9]{{1,19}}$', 'what': 'a file with a number and a position in it, as binlog.000012/4711'},
+        'fixed_text': {'length': none, 'pattern': '^(?s).{{{length}}}\\z', 'what': 'a text of {length} characters'},
+        'file_position': {'length': none, 'pattern': '(^|[^0-9])[0-9]{{1,10}}[/:][0-9]{{1,19}}\\z', 'what': 'a file with a number and a position in it, as binlog.000012/4711'},
     }) %}
 {% endmacro %}
 

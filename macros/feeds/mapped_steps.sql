@@ -58,6 +58,10 @@ judged as (
             {%- set text = '_ct_sequence_' ~ loop.index %}
             when {{ text }} is null
                 then {{ change_tables.verdict('rejected', change_tables.text_literal('change_seq_missing: ' ~ part.sql ~ ' is null')) }}
+            {%- if part.kind in ['text', 'fixed_text'] %}
+            when not is_valid_utf8({{ text }})
+                then {{ change_tables.rejected('change_seq_malformed: the bytes {hex(' ~ text ~ ')} are not UTF-8') }}
+            {%- endif %}
             {%- if kind.pattern %}
             when not {{ text }} rlike {{ change_tables.text_literal(kind.pattern.format(length=part.length)) }}
                 then {{ change_tables.rejected("change_seq_malformed: '{" ~ text ~ "}' is not " ~ kind.what.format(length=part.length)) }}
@@ -226,7 +230,7 @@ landed as (
         {%- if mapping.position %}
         concat_ws(':', {{ change_tables.each(mapping.position, "coalesce(cast({name} as string), '')") | join(', ') }}) as _ct_raw_id,
         {%- else %}
-        lower(hex({{ change_tables.hash_of(change_tables.hashed_columns(spec, landed if mapping.row else change_tables.under_names_of_today(spec, landed))) }})) as _ct_raw_id,
+        {{ change_tables.hash_as_id(change_tables.hashed_columns(spec, landed if mapping.row else change_tables.under_names_of_today(spec, landed))) }} as _ct_raw_id,
         {%- endif %}
         {{- change_tables.arrival_column(bound.arrival) }}
         {{ change_tables.readable_row(landed) }} as _ct_landed_row

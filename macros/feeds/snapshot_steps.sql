@@ -51,7 +51,7 @@ loaded as (
             {%- endfor %}
         end as _ct_extent_misfit,
         {%- endif %}
-        lower(hex({{ change_tables.hash_of(change_tables.as_landed(spec.column_names, landed)) }})) as _raw_id,
+        {{ change_tables.hash_as_id(change_tables.as_landed(spec.column_names, landed)) }} as _raw_id,
         {{ '_ct_landed_row' if split else 'struct(*) as _ct_landed_row' }}
     from {{ 'split_texts' if split else relation }}
 
@@ -94,6 +94,13 @@ staged_snapshot as (
 
 )
 {%- endmacro %}
+
+
+{#- The `_raw_id` of a row of the load, in formats that read its arrays as they are. -#}
+{% macro raw_id_of_load(spec) %}
+    {% set load = change_tables.relation_of_node(change_tables.find_source(spec.source_name, spec.snapshot)) %}
+    {% do return(change_tables.hash_as_id(change_tables.as_landed(spec.column_names, change_tables._landed_load(spec, load)))) %}
+{% endmacro %}
 
 
 {#- The columns of a load, which must have those of the key. -#}

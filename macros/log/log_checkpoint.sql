@@ -61,7 +61,7 @@
         {% set is_in_time = found.lowest_seq is none or found.lowest_seq > [before.highest_seq, before.reset_seq] | max(case_sensitive=true) %}
         {% set extends = before.batch if is_in_time else none %}
     {% endif %}
-    {% set retracted_keys = change_tables._retracted_keys_since(before.retracted_keys, batch, found.retracted_keys) %}
+    {% set retracted_keys = change_tables._retracted_keys_since(before.retracted_keys, batch, found.retracted_keys, change_tables._has_other_hashes(spec, checkpoint_before)) %}
     {% set commits = before.commits.copy() %}
     {% for group, number in found.commits.items() %}
         {% do commits.update({group: [commits.get(group, ''), number] | max(case_sensitive=true)}) %}
@@ -105,16 +105,27 @@
 {% endmacro %}
 
 
+{#- Whether keys had other hashes before: a wider type has. -#}
+{% macro _has_other_hashes(spec, before) %}
+    {% set types = change_tables.column_types(spec) %}
+    {% for name, type in (before or {}).get('columns', {}).items() if name in spec.key and type != types[name] %}
+        {% do return(true) %}
+    {% endfor %}
+    {% do return(false) %}
+{% endmacro %}
+
+
 {#-
     What a run has retracted, with what runs before it have. Returns {by_run, forgotten}: the lists of `retracted_keys`, and the last run
     whose keys are not in them.
 -#}
-{% macro _retracted_keys_since(before, batch, keys) %}
+{% macro _retracted_keys_since(before, batch, keys, has_other_hashes) %}
     {% do return({'by_run': [], 'forgotten': batch}) if keys is none %}
     {% set by_run = before + ([[batch, keys]] if keys else []) %}
     {% set forgotten = [''] %}
     {% for _ in range(by_run | length) %}
-        {% do forgotten.append(by_run.pop(0)[0]) if by_run | map('last') | map('length') | sum > change_tables.most_retracted_keys() %}
+        {% set is_old = has_other_hashes and by_run[0][0] != batch %}
+        {% do forgotten.append(by_run.pop(0)[0]) if is_old or by_run | map('last') | map('length') | sum > change_tables.most_retracted_keys() %}
     {% endfor %}
     {% do return({'by_run': by_run, 'forgotten': forgotten | last}) %}
 {% endmacro %}

@@ -57,7 +57,9 @@ end
 
 
 {% macro _hash_of_raw_row(json) -%}
-    sha2(to_json(array_sort(map_entries(map_filter(from_json({{ json }}, 'map<string, string>'), (name, value) -> value is not null)))), 256)
+    {#- as a variant, in which numbers keep their digits, unless that takes no text of the size -#}
+    {%- set row = 'coalesce(try_variant_get(try_parse_json(' ~ json ~ "), '$', 'map<string, string>'), from_json(" ~ json ~ ", 'map<string, string>'))" -%}
+    sha2(to_json(array_sort(map_entries(map_filter({{ row }}, (name, value) -> value is not null)))), 256)
 {%- endmacro %}
 
 

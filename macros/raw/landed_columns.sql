@@ -110,17 +110,7 @@
 {%- endmacro %}
 
 
-{#- SQL for the columns of the key in a table that has them as columns, by default the raw table: of a before image in it, the key of the row before. -#}
-{% macro landed_key(spec, relation=none) %}
-    {% set landed = change_tables.landed_columns(spec, relation or spec.relation, spec.key, has_row=true) %}
-    {% set columns = [] %}
-    {% for name in spec.key %}
-        {% do columns.append(change_tables._read_column(change_tables.column_of(spec, name), landed)) %}
-    {% endfor %}
-    {% do return(columns) %}
-{% endmacro %}
-
-
+{#- The retired columns that a raw table of columns lacks. -#}
 {% macro columns_absent_from_raw(spec) %}
     {% set landed = change_tables.landed_columns(spec, spec.relation, has_row=true) %}
     {% do return(change_tables.absent_names(change_tables.with_absent_columns(landed, spec.retired))) %}

@@ -34,7 +34,7 @@
     blocks_watermark(spec)     SQL for the staged rows that block the watermark: later runs must read them again. Left out: those that
                                are `waiting`, and where the format has `arrival` those with `_ct_blocks_watermark`
     time_in_sequence(sequence)  the time in the sequence of a load, `yyyy-mm-dd hh:mm:ss`; empty where it has none
-    landed_key(spec)           of raw rows that are each of one key: SQL for its columns, in their order. Left out: `forget` deletes no raw rows
+    raw_id(spec)               of raw rows that are each of one key: SQL for their `_raw_id`, a hash. Left out: `forget` deletes no raw rows
     reads                      SQL over the log for the changes whose values come from another table than the raw one
     retracts_changes(spec)     whether later rows can show that an accepted change cannot be used
     quarantines(spec, bound)   SQL for the rejected and waiting rows that go into quarantine; none, or left out: all
@@ -68,7 +68,7 @@
         'arrival': none, 'landed_sequence': none, 'read_again': {}, 'blocks_watermark': none,
         'reads': none, 'retracts_changes': false, 'quarantines': none, 'unclaimed_steps': none, 'shared_relation': none,
         'undeclared_columns': none, 'absent_columns': [], 'numbers': none, 'commits': none, 'functions': {}, 'mapping': none,
-        'put_together': none, 'arrival_column': none, 'read_with': none, 'time_in_sequence': none, 'landed_key': none, 'lasting_sequence': none,
+        'put_together': none, 'arrival_column': none, 'read_with': none, 'time_in_sequence': none, 'raw_id': none, 'lasting_sequence': none,
         'group_of_sequence': none,
     } %}
     {#- a look at the project's formats, which dbt must search for, only where the package has none of the name -#}

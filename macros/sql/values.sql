@@ -35,6 +35,12 @@
 {%- endmacro %}
 
 
+{#- The same as a text: the `_raw_id` of rows that have no position. -#}
+{% macro hash_as_id(columns) -%}
+    lower(hex({{ change_tables.hash_of(columns) }}))
+{%- endmacro %}
+
+
 {#-
     A value in a form that can be compared: maps as their entries in the order of the keys, since equal maps can have them in any
     order. The value itself where it has no map.

@@ -276,7 +276,8 @@
         {% do return(none if not is_key or digits[1] == digits_before[1] else ', and its text, which identifies changes, would change') %}
     {% elif change_tables._text_length(was) is not none and change_tables._text_length(type) is not none %}
         {% set fits = change_tables._text_length(type) >= change_tables._text_length(was) %}
-        {% do return(none if fits and not (type.startswith('char') and not was.startswith('char')) else '') %}
+        {% do return('') if not fits or (type.startswith('char') and not was.startswith('char')) %}
+        {% do return(none if not is_key or type.startswith('char') == was.startswith('char') else ', and its text, which identifies changes, would change') %}
     {% elif was == 'float' and type == 'double' %}
         {% do return(', and would show other values than the raw table') %}
     {% elif (digits_before and type in ['float', 'double']) or (was == 'date' and type.startswith('timestamp')) %}

@@ -51,12 +51,12 @@
     {% for log in logs %}
         {% do change_tables._forget_in_models(log, held) %}
     {% endfor %}
-    {% do run_query(change_tables.drop_of('table', look.batch)) %}
     {% if raw %}
         {% do change_tables.forget_in_raw(logs, held) %}
     {% elif look.rows %}
         {% do print(name ~ ': ' ~ look.rows ~ ' raw rows of these keys stay in ' ~ spec.relation ~ (' and its load' if spec.snapshot) ~ ': no run takes them in') %}
     {% endif %}
+    {% do run_query(change_tables.drop_of('table', look.batch)) %}
     {% do print('to know: files keep what was deleted until change-tables maintain has removed them') %}
 {% endmacro %}
 
@@ -96,27 +96,31 @@
         {% do change_tables.refuse_command('forget', wanted ~ ', of which one must not be null') if not key.values() | reject('none') | list %}
         {% set columns = [] %}
         {% for name in spec.key %}
-            {% set read = change_tables._typed_key_value(change_tables.column_of(spec, name), key[name]) %}
-            {% do columns.append(read ~ ' as ' ~ change_tables.quoted(name)) %}
+            {% set given = change_tables._key_value(change_tables.column_of(spec, name), key[name]) %}
+            {% do columns.append(given.value ~ ' as ' ~ change_tables.quoted(name)) %}
             {% if key[name] is not none %}
-                {% do checks.append(read ~ ' is null') %}
+                {#- by a name of its own: two that are written alike would be one -#}
+                {% do checks.append(given.is_wrong ~ ' as is_wrong_' ~ checks | length) %}
                 {% do checked.append(name) %}
             {% endif %}
         {% endfor %}
         {% do texts.append('(select ' ~ change_tables.key_text(spec) ~ ' from (select ' ~ columns | join(', ') ~ '))') %}
     {% endfor %}
-    {% for is_wrong in run_query('select ' ~ checks | join(', ')).rows[0].values() if is_wrong %}
-        {% set column = change_tables.column_of(spec, checked[loop.index0]) %}
+    {% for name, is_wrong in zip(checked, run_query('select ' ~ checks | join(', ')).rows[0].values()) if is_wrong %}
+        {% set column = change_tables.column_of(spec, name) %}
         {% do change_tables.refuse_command('forget', 'column ' ~ column.name ~ ' is ' ~ column.data_type ~ ', and what is given as its value is not') %}
     {% endfor %}
     {% do return(texts) %}
 {% endmacro %}
 
 
-{#- SQL for a value of a key, in the type of its column; null where it is none of that type. Stops where it is written otherwise. -#}
-{% macro _typed_key_value(column, value) %}
-    {% set type = change_tables.stored_type(column.data_type) %}
-    {% set kind = change_tables.type_tree(type).kind %}
+{#-
+    SQL for a value of a key as staging reads it from a text, bytes from hex digits, and for whether it is none of the column's type:
+    {value, is_wrong}. Stops where it is written otherwise.
+-#}
+{% macro _key_value(column, value) %}
+    {% set declared = change_tables.type_tree(column.data_type) %}
+    {% set kind = declared.kind %}
     {% if kind in ['string', 'binary', 'date', 'timestamp', 'timestamp_ntz'] %}
         {% set wanted, is_right = 'a text', value is string %}
     {% elif kind == 'boolean' %}
@@ -125,14 +129,18 @@
         {% set wanted, is_right = 'a number', value is string or (value is number and value is not boolean) %}
     {% endif %}
     {% if kind in ['array', 'map', 'struct', 'variant', 'other'] %}
-        {% do change_tables.refuse_command('forget', 'column ' ~ column.name ~ ' is ' ~ type ~ ', and no such key can be named') %}
+        {% do change_tables.refuse_command('forget', 'column ' ~ column.name ~ ' is ' ~ declared.text ~ ', and no such key can be named') %}
     {% elif value is not none and not is_right %}
         {% do change_tables.refuse_command(
-            'forget', 'column ' ~ column.name ~ ' is ' ~ type ~ ', so its value must be ' ~ wanted ~ ' in the JSON'
+            'forget', 'column ' ~ column.name ~ ' is ' ~ declared.text ~ ', so its value must be ' ~ wanted ~ ' in the JSON'
         ) %}
     {% endif %}
-    {% set literal = 'null' if value is none else change_tables.text_literal(value | string) %}
-    {% do return('try_to_binary(' ~ literal ~ ", 'hex')" if kind == 'binary' else 'try_cast(' ~ literal ~ ' as ' ~ type ~ ')') %}
+    {% set literal = 'cast(null as string)' if value is none else change_tables.text_literal(value | string) %}
+    {% set written = change_tables.type_tree('hex' if kind == 'binary' else 'string') %}
+    {% do return({
+        'value': change_tables.read_value(literal, written, declared),
+        'is_wrong': change_tables.does_not_fit(literal, column.data_type, written) or 'false',
+    }) %}
 {% endmacro %}
 
 
@@ -203,9 +211,9 @@ from (
         {{ change_tables.is_of_forgotten_key(spec) }} as is_forgotten
     from staged
     left join {{ until }} as of_key
-        on {{ change_tables.hash_of_forgotten_key(literal, change_tables.key_text(spec)) }} = of_key.key_hash
+        on {{ change_tables.hash_of_forgotten_key(literal, change_tables.key_text(spec, 'staged')) }} = of_key.key_hash
     left join {{ until }} as of_key_before
-        on {{ change_tables.hash_of_forgotten_key(literal, change_tables.key_before_text(spec)) }} = of_key_before.key_hash
+        on {{ change_tables.hash_of_forgotten_key(literal, change_tables.key_before_text(spec, 'staged')) }} = of_key_before.key_hash
 )
 where {{ row_id }} is not null or is_forgotten
         {% endset %}
@@ -363,17 +371,9 @@ select {{ columns }}
 {% macro _quarantined_of_forgotten(log, held) -%}
     {%- set quarantine = change_tables.quarantine_relation(log.relation) -%}
     {%- set row_id = change_tables.row_id_column() -%}
-    {%- set laterals, values = [], [] -%}
+    {%- set laterals = [] -%}
     {%- for name in held.spec.key -%}
-        {%- set type = change_tables.stored_type(change_tables.column_of(held.spec, name).data_type) -%}
-        {%- set names = [] -%}
-        {%- for other in change_tables.landing_names(held.spec, name) -%}
-            {%- do names.append(modules.re.escape(other)) -%}
-        {%- endfor -%}
-        {#- also in JSON that is a text within the JSON; a text runs to its quote -#}
-        {%- set pattern = '(?i)"(?:' ~ names | join('|') ~ ')[\\\\]*"\\s*:\\s*[\\\\]*"?((?<=")[^"\\\\]*|(?<!")[^",}\\]\\\\]*)' -%}
-        {%- do laterals.append('lateral view explode(regexp_extract_all(held._raw_row, ' ~ change_tables.text_literal(pattern) ~ ', 1)) as _ct_text_' ~ loop.index) -%}
-        {%- do values.append('try_cast(_ct_text_' ~ loop.index ~ ' as ' ~ type ~ ') as ' ~ change_tables.quoted(name)) -%}
+        {%- do laterals.append('lateral view explode(' ~ change_tables._values_in_json(held.spec, name, 'held._raw_row') ~ ') as _ct_value_' ~ loop.index) -%}
     {%- endfor -%}
 (
     {%- for name in [row_id, '_raw_id'] %}
@@ -389,7 +389,7 @@ select {{ columns }}
             {{ row_id }},
             {{ change_tables.hash_of_forgotten_key(held.salt, change_tables.key_text(held.spec)) }} as key_hash
         from (
-            select {{ row_id }}, {{ values | join(', ') }}
+            select {{ row_id }}, {{ change_tables.each(held.spec.key, '_ct_value_{number} as {name}') | join(', ') }}
             from (select held.* from {{ quarantine }} as held left anti join {{ held.batch }} as staged on held.{{ row_id }} = staged.{{ row_id }}) as held
             {{ laterals | join('\n            ') }}
         )
@@ -397,6 +397,37 @@ select {{ columns }}
     left semi join {{ held.forgotten }} as of_key
         on gone.key_hash = of_key.key_hash
 )
+{%- endmacro %}
+
+
+{#-
+    SQL for all values that a JSON text has under the names of a column, also in JSON that is a text within it: there each quote has as many
+    backslashes more as the first one of the name. Each is read in every way in which it can have been written.
+-#}
+{% macro _values_in_json(spec, name, json) -%}
+    {%- set column = change_tables.column_of(spec, name) -%}
+    {%- set names = [] -%}
+    {%- for other in change_tables.landing_names(spec, name) -%}
+        {%- do names.append(modules.re.escape(other)) -%}
+    {%- endfor -%}
+    {%- set in_quotes = '\\1"(?:[^"\\\\]++|\\1\\\\(?:\\1\\\\|\\1"|[^"\\\\]))*+\\1"' -%}
+    {%- set pattern = '(?i)(\\\\*)"(?:' ~ names | join('|') ~ ')\\1"\\s*:\\s*(?:' ~ in_quotes ~ '|[^"\\\\,}\\]\\s]++)' -%}
+    {#- as an object of its own, out of the texts that it is in -#}
+    {%- set object = "aggregate(array(1, 2, 3), concat('{', pair, '}'), (object, depth) -> if(startswith(object, '{\\\\'), get(from_json(concat('[\"', object, '\"]'), 'array<string>'), 0), object))" -%}
+    {#- a number as it stands there: read as JSON, it can lose digits -#}
+    {%- set text = "if(endswith(pair, '\"'), get(map_values(from_json(" ~ object ~ ", 'map<string, string>')), 0), nullif(regexp_extract(pair, '[^:\\\\s]*$', 0), 'null'))" -%}
+    {%- set declared = change_tables.type_tree(column.data_type) -%}
+    {%- set values = [] -%}
+    {%- if declared.kind == 'binary' -%}
+        {%- do values.extend(['cast(text as binary)', "try_to_binary(text, 'hex')", "try_to_binary(text, 'base64')"]) -%}
+    {%- else -%}
+        {%- do values.append(change_tables.read_value('text', change_tables.type_tree('string'), declared)) -%}
+    {%- endif -%}
+    {%- if column.meta.get('written_as') and declared.kind != 'binary' -%}
+        {%- set written = change_tables.written_value(column.meta.written_as, 'text', column) -%}
+        {%- do values.append(change_tables.read_value(written.sql, change_tables.type_tree(written.data_type), declared)) -%}
+    {%- endif -%}
+    flatten(transform(transform(regexp_extract_all({{ json }}, {{ change_tables.text_literal(pattern) }}, 0), pair -> {{ text }}), text -> array({{ values | join(', ') }})))
 {%- endmacro %}
 
 

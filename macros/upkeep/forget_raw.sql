@@ -1,6 +1,7 @@
 {#-
-    The raw rows of forgotten keys, which `change-tables forget --raw` deletes, and those of the load. Only where a format says of which key a raw
-    row is (`landed_key`), and one entry alone reads the table: elsewhere a row is of other tables too, or of several pieces.
+    The raw rows of forgotten keys, which `change-tables forget --raw` deletes, and those of the load: the rows that staging leaves out for these,
+    found by their `_raw_id`. Only where each is of one key (`raw_id` of `format_of`), and one entry alone reads the table: elsewhere a row is of
+    other tables too, or of several pieces.
 
     The log has counted raw rows. So the number that is deleted is noted with its view before, and taken off its count after, as by `purge`.
 -#}
@@ -11,7 +12,7 @@
     {% set format = change_tables.format_of(spec.format) %}
     {% set tables = change_tables.raw_tables_with_logs('forget', []) | selectattr('relation', 'equalto', spec.relation) | list %}
     {% set existing = load_relation(spec.relation) %}
-    {% set reason = 'raw rows of the format ' ~ spec.format ~ ' do not say by themselves of which key they are' if not format.landed_key
+    {% set reason = 'raw rows of the format ' ~ spec.format ~ ' do not say by themselves of which key they are' if not format.raw_id
         else change_tables.why_left_alone(existing) if change_tables.why_left_alone(existing)
         else 'it is beside the raw table of another entry' if not tables
         else 'it has two logs' if logs | length > 1
@@ -23,11 +24,12 @@
     {% set log = dict(logs[0], checkpoint=change_tables.checkpoint_of_table(logs[0].relation)) %}
     {% set arrival = change_tables.arrival_of(spec) %}
     {% set counted = change_tables.is_below_watermark(arrival, log.checkpoint.watermark, log.checkpoint.lookback) if arrival else 'true' %}
-    {% set on = change_tables._is_landed_of(held, change_tables.part_of_format(spec, 'landed_key'), change_tables.part_of_format(spec, 'landed_sequence')) %}
+    {% set gone = change_tables._ids_of_forgotten(held) %}
+    {% set on = change_tables.part_of_format(spec, 'raw_id') ~ ' = gone._ct_gone_id' %}
     {% set row = run_query(
         'select count_if(_ct_goes) as all_rows, ' ~ change_tables.count_below_watermark(arrival, '_ct_is_below and _ct_goes') ~ ' as counted_rows, '
-        ~ change_tables.count_below_watermark(arrival, '_ct_is_below') ~ ' as rows_below from (select raw_rows.*, of_key.until_seq is not null as _ct_goes from (select *, ' ~ counted
-        ~ ' as _ct_is_below from ' ~ spec.relation ~ ') as raw_rows left join ' ~ held.forgotten ~ ' as of_key on ' ~ on ~ ')'
+        ~ change_tables.count_below_watermark(arrival, '_ct_is_below') ~ ' as rows_below from (select raw_rows.*, gone._ct_gone_id is not null as _ct_goes from (select *, ' ~ counted
+        ~ ' as _ct_is_below from ' ~ spec.relation ~ ') as raw_rows left join ' ~ gone ~ ' as gone on ' ~ on ~ ')'
     ).rows[0] %}
     {% set noted = change_tables.properties_of_view(load_cached_relation(log.relation)).get('change_tables.purged') or '0' %}
     {% set missing = log.checkpoint.watermark_rows - row['rows_below'] | int if log.checkpoint else 0 %}
@@ -54,20 +56,21 @@
         {% do print(load ~ ': left alone: ' ~ change_tables.why_left_alone(existing)) %}
         {% do return('') %}
     {% endif %}
-    {% set on = change_tables._is_landed_of(held, change_tables.landed_key(spec, load), change_tables.text_literal(spec.snapshot_seq)) %}
-    {% set rows = run_query('select count(*) as all_rows from ' ~ load ~ ' as raw_rows left semi join ' ~ held.forgotten ~ ' as of_key on ' ~ on).rows[0][0] | int %}
+    {% set on = change_tables.raw_id_of_load(spec) ~ ' = gone._ct_gone_id' %}
+    {% set rows = run_query('select count(*) as all_rows from ' ~ load ~ ' as raw_rows left semi join ' ~ change_tables._ids_of_forgotten(held) ~ ' as gone on ' ~ on).rows[0][0] | int %}
     {% do change_tables._delete_landed(load, held, on, rows) if rows > 0 %}
     {% do print(load ~ ': ' ~ rows ~ ' rows' ~ (' would be' if held.dry_run) ~ ' deleted') %}
 {% endmacro %}
 
 
-{% macro _is_landed_of(held, columns, sequence) -%}
-    {{ change_tables.hash_of_forgotten_key(held.salt, change_tables.text_of_key(held.spec, columns)) }} = of_key.key_hash and coalesce({{ sequence }} <= of_key.until_seq, true)
+{#- The rows that staging has left out. -#}
+{% macro _ids_of_forgotten(held) -%}
+    (select distinct _raw_id as _ct_gone_id from {{ held.batch }} where is_forgotten and _raw_id is not null)
 {%- endmacro %}
 
 
 {% macro _delete_landed(table, held, on, rows) %}
     {% do change_tables.send_or_say(
-        'merge into ' ~ table ~ ' as raw_rows\nusing ' ~ held.forgotten ~ ' as of_key\n    on ' ~ on ~ '\nwhen matched then delete', rows ~ ' rows', held.dry_run
+        'merge into ' ~ table ~ ' as raw_rows\nusing ' ~ change_tables._ids_of_forgotten(held) ~ ' as gone\n    on ' ~ on ~ '\nwhen matched then delete', rows ~ ' rows', held.dry_run
     ) %}
 {% endmacro %}

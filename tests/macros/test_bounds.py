@@ -903,6 +903,16 @@ CHECKPOINTS: dict[str, tuple[dict[str, Any] | None, dict[str, Any], dict[str, An
         {"rebuild": "1", "retracted_keys": [["1", [5]]]},
     ),
     "no reported change in a first build": (None, FOUND, LOAD, {"has_reported": False}),
+    "keys retracted while the key had a narrower type, by whose hashes nothing finds them": (
+        BEFORE | {"retracted_keys": [["0", [5]], ["1", [6, 7]]], "columns": {"order": "int"}},
+        FOUND | {"changes": 1, "retracted_keys": [8]}, LOAD,
+        {"rebuild": "1", "retracted_keys": [[BATCH, [8]]]},
+    ),
+    "keys retracted while another column had a narrower type": (
+        BEFORE | {"retracted_keys": [["1", [5]]], "columns": {"order": "bigint", "amount": "decimal(9,2)"}},
+        FOUND | {"changes": 1}, LOAD,
+        {"rebuild": "", "retracted_keys": [["1", [5]]]},
+    ),
     "a reported change": (BEFORE | {"has_reported": False}, REPORTING, LOAD, {"has_reported": True}),
     "none after one": (BEFORE | {"has_reported": True}, FOUND, LOAD, {"has_reported": True}),
     "none yet": (BEFORE | {"has_reported": False}, FOUND, LOAD, {"has_reported": False}),

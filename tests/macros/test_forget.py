@@ -38,12 +38,14 @@ def test_the_staging_of_every_format_ends_in_the_door(shapes: Shapes, name: str)
         ({"order": 7}, "a key of feed.qlik must be a JSON object of order, it's, got order"),
         ({"order": None, "it's": None}, "of order, it's, of which one must not be null"),
         ({"order": "x", "it's": "y"}, "column order is bigint, and what is given as its value is not"),
+        ({"order": 7, "it's": "z"}, "column it's is string, and what is given as its value is not"),
         ({"order": True, "it's": "y"}, "column order is bigint, so its value must be a number in the JSON"),
         ({"order": 7, "it's": 7}, "column it's is string, so its value must be a text in the JSON"),
     ],
 )
 def test_a_wrong_key_is_told(shapes: Shapes, key: dict[str, Any], mistake: str) -> None:
-    lake = Lake({}, answers={r"^select try_cast\('x'": [{"a": True, "b": False}]})
+    is_wrong = [{"a": key.get("order") == "x", "b": key.get("it's") == "z"}]
+    lake = Lake({}, answers={r"^select '[x7]' is not null and .* as is_wrong_0, false as is_wrong_1$": is_wrong})
     with pytest.raises(CompilationError, match=mistake):
         shapes.project.macros("dedup_feed__qlik", lake)("forget", "qlik", [key])
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import json
 from collections.abc import Sequence
+from decimal import Decimal
 from typing import Any
 
 from .cases import Case
@@ -151,6 +152,15 @@ JSON_TEXTS = {
     "row_before": "old",
 }
 
+LOG_NUMBERS = {
+    "format": "mapped",
+    "key": ["id"],
+    "operation": "action",
+    "operations": WORDS,
+    "sequence": ["lsn"],
+}
+NAMED = {"id": "bigint", "name": "string"}
+
 CASES: Sequence[Case] = [
     Case(
         Entry("flat", FLAT, COLUMNS, ALL),
@@ -268,6 +278,99 @@ CASES: Sequence[Case] = [
         ],
         {("accepted", None): 5, ("rejected", "data_missing"): 2},
         [{(2, "updated"), (3, "moved")}, {(3, "moved")}],
+    ),
+    Case(
+        # of a delete, 7.5 and 8x were read in the type of the new column: as 7, and as no value
+        Entry(
+            "key_in_two_types",
+            LOG_NUMBERS | {"key": ["id", "part"], "row": "new_{name}", "row_before": "old_{name}"},
+            {"id": "int", "part": "int"},
+            ALL,
+        ),
+        {
+            "lsn": "int",
+            "action": "string",
+            "new_id": "int",
+            "new_part": "int",
+            "old_id": "decimal(5,2)",
+            "old_part": "string",
+        },
+        [
+            [
+                [1, "I", 7, 8, None, None],
+                [2, "I", 9, None, None, None],
+                [3, "I", 10, 1, None, None],
+                [4, "U", 11, 1, Decimal("10.00"), "1"],
+                [5, "D", None, None, Decimal("7.50"), "8"],
+                [6, "D", None, None, Decimal("9.00"), "8x"],
+            ],
+            [[7, "D", None, None, Decimal("11.00"), "1"], [8, "D", 7, 8, None, None]],
+        ],
+        {("accepted", None): 6, ("rejected", "value_does_not_fit"): 2},
+        [{(7, 8), (9, None), (11, 1)}, {(9, None)}],
+        shown="id, part",
+    ),
+    Case(
+        # numbers of more digits than a decimal has would be read by a double, and by another name than JSON has it, too
+        Entry("long_numbers", dict(JSON_TEXTS), {"id": "bigint", "größe": "decimal(38,18)"}, ALL),
+        {"n": "int", "action": "string", "new": "string", "old": "string"},
+        [
+            [
+                [1, "I", '{"id": 1, "größe": 12345678901234567890.1234567890123456789}', None],
+                [2, "I", '{"id": 2, "größe": 0.1234567890123456780000000000000000000001}', None],
+                [3, "I", '{"id": 3, "größe": 12345678901234567890.123456789012345678000}', None],
+                [4, "I", '{"id": 4, "größe": 12345678901234567890.123456789012345678}', None],
+                [5, "I", '{"id": 5, "gr\\u00f6\\u00dfe": -0.100000000000000005}', None],
+                [6, "I", '{"id": 6, "gr\\u00F6\\u00DFe": 0.100000000000000005}', None],
+                [7, "I", '{"id": 7, "größe": 0.100000000000000005}', None],
+            ],
+            [],
+        ],
+        {("accepted", None): 5, ("rejected", "value_does_not_fit"): 2},
+        [
+            {
+                (3, "12345678901234567890.123456789012345678"),
+                (4, "12345678901234567890.123456789012345678"),
+                (5, "-0.100000000000000005"),
+                (6, "0.100000000000000005"),
+                (7, "0.100000000000000005"),
+            }
+        ]
+        * 2,
+        shown="id, cast(`größe` as string)",
+    ),
+    Case(
+        # bytes sort as hex digits do; as texts, those that are no UTF-8 would be lost on the way
+        Entry("sequence_of_bytes", LOG_NUMBERS | {"sequence": [{"sql": "lsn", "kind": "text"}]}, NAMED, ALL),
+        {"lsn": "binary", "action": "string", "id": "bigint", "name": "string"},
+        [
+            [
+                [b"0001", "I", 1, "a text"],
+                [b"\xff\x01", "U", 1, "no text"],
+                [b"0002\n", "U", 1, "a text of two lines"],
+            ],
+            [],
+        ],
+        {("accepted", None): 2, ("rejected", "change_seq_malformed"): 1},
+        [{(1, "a text of two lines")}] * 2,
+    ),
+    Case(
+        Entry("sequence_in_hex", LOG_NUMBERS | {"sequence": [{"sql": "hex(lsn)", "kind": "text"}]}, NAMED, ALL),
+        {"lsn": "binary", "action": "string", "id": "bigint", "name": "string"},
+        [
+            [[b"\xff\x02", "U", 1, "last"], [b"\xff\x01", "I", 1, "first"]],
+            [[b"\xff\x00", "U", 1, "before"], [b"\x00\xff", "I", 2, "b"]],
+        ],
+        {("accepted", None): 4},
+        [{(1, "last")}, {(1, "last"), (2, "b")}],
+    ),
+    Case(
+        # a number that ends in a line break would sort one digit too low
+        Entry("sequence_with_line_break", LOG_NUMBERS, NAMED, ALL),
+        {"lsn": "string", "action": "string", "id": "bigint", "name": "string"},
+        [[["9", "I", 1, "ninth"], ["12\n", "U", 1, "no number"], ["10", "U", 1, "tenth"]], []],
+        {("accepted", None): 2, ("rejected", "change_seq_malformed"): 1},
+        [{(1, "tenth")}] * 2,
     ),
     Case(
         Entry("structs", STRUCTS, COLUMNS, ALL),

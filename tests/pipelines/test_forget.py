@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ from tests.table_format import TABLE_FORMAT
 from . import kafka_cases as kafka
 from .consumer import BUILT_AGAIN, Consumer, Entry
 from .landing import Raw
-from .qlik_cases import COLUMNS, bare
+from .qlik_cases import COLUMNS, TWO_HEADERS, bare, seq
 from .test_upkeep import LANDED, stopped_after
 
 pytestmark = pytest.mark.slow
@@ -256,3 +257,110 @@ def test_a_key_that_is_nowhere_is_remembered(lake: Lake) -> None:
     lake.raw.insert(RAW[0], [[*bare(59, "I", 77, PERSON, None), 4, None]])
     lake.build()
     assert (77, PERSON) not in lake.rows()
+
+
+SAID = 'she said "no\\yes"'
+OF_ODD = {"code": "char(4)", "key_hash": "string", "bytes": "binary", "price": "decimal(5,2)", "until_seq": "string"}
+"""Two of its names are those of columns that the package's own table has."""
+ODD = Entry("odd", TWO_HEADERS | {"key": ["code", "key_hash", "bytes", "price"]}, OF_ODD, ("stg", "dedup"))
+DESCRIBED = Entry(
+    "described",
+    {
+        "format": "mapped",
+        "key": ["said", "bytes", "day"],
+        "message": {"column": "value", "type": "op string, after map<string, string>"},
+        "operation": "message.op",
+        "operations": {"I": "insert"},
+        "sequence": ["n"],
+        "row": "message.after",
+    },
+    {"said": "string", "bytes": "binary", "day": "date"},
+    ("stg", "dedup"),
+    column_meta={"day": {"written_as": "epoch_days"}},
+)
+LOADS = Entry(
+    "loads",
+    {"format": "full_loads", "key": ["key_hash"], "load_column": "load"},
+    {"key_hash": "string", "until_seq": "string"},
+    ("stg", "dedup"),
+)
+EMPTIED = Entry("emptied", TWO_HEADERS, COLUMNS, ("stg", "dedup", "current"))
+HEADERS = {"header__change_seq": "string", "header__change_oper": "string"}
+
+
+@pytest.fixture(scope="module")
+def odd(consumer: Callable[[str], Consumer], raw: Raw) -> Consumer:
+    """A project whose keys can be written in many ways, built once."""
+    project = consumer("forgotten_odd")
+    project.write([ODD, DESCRIBED, LOADS, EMPTIED])
+    raw.create("forgotten_odd_raw.odd", HEADERS | OF_ODD | {"code": "string"}, "delta")
+    key = ["a   ", SAID, b"\xff\x00", Decimal("1.50")]
+    others = [["b", *key[1:]], ["a", "she said ", *key[2:]], [*key[:2], b"\xff", key[3]], [*key[:3], Decimal("1.55")]]
+    raw.insert("forgotten_odd_raw.odd", [bare(10, "?", *row, PERSON) for row in [key, *others]])
+    raw.create("forgotten_odd_raw.described", {"n": "int", "value": "string"}, "delta")
+    row = {"said": SAID, "bytes": "FF00", "day": 20484}
+    rows = [row, row | {"said": "she said "}, row | {"bytes": "FF"}, row | {"day": 20485}]
+    messages = [json.dumps({"op": "?", "after": after}) for after in rows]
+    raw.insert("forgotten_odd_raw.described", [[number, text] for number, text in enumerate(messages)])
+    raw.create("forgotten_odd_raw.loads", {"load": "int", "key_hash": "string", "until_seq": "string"}, "delta")
+    raw.insert("forgotten_odd_raw.loads", [[1, "a", PERSON], [1, "b", "other"], [2, "a", PERSON], [2, "b", "other"]])
+    raw.create("forgotten_odd_raw.emptied", HEADERS | COLUMNS, "delta")
+    raw.insert(
+        "forgotten_odd_raw.emptied",
+        [
+            bare(10, "I", 2, "gone", None),
+            bare(11, "I", 7, PERSON, None),
+            ["no sequence", "I", 7, PERSON, None],
+            bare(20, "T", 7, PERSON, None),
+            bare(30, "I", 1, "one", None),
+        ],
+    )
+    project.dbt("run", "--exclude", "rejected", "reported")
+    return project
+
+
+@pytest.mark.parametrize(
+    ("table", "key"),
+    [
+        ("odd", {"code": "a ", "key_hash": SAID, "bytes": "ff00", "price": 1.5}),
+        ("described", {"said": SAID, "bytes": "ff00", "day": "2026-01-31"}),
+    ],
+)
+def test_a_row_that_raw_has_lost_is_found_by_its_key_however_json_has_it(
+    odd: Consumer, raw: Raw, table: str, key: dict[str, Any]
+) -> None:
+    quarantine = f"forgotten_odd.dedup_feed__{table}__quarantine"
+    kept = raw.query(f"select _raw_row from {quarantine}")
+    raw.query(f"delete from forgotten_odd_raw.{table}")
+    code, said, error = odd.command("forget", table, "--key", json.dumps(key))
+    assert (code, error) == (0, "")
+    assert f"{quarantine}: 1 rows deleted\n" in said
+    left = raw.query(f"select _raw_row from {quarantine}")
+    (gone,) = set(kept) - set(left)
+    assert "yes" in gone[0]
+    assert len(left) == len(kept) - 1
+
+
+def test_a_key_that_the_type_of_its_column_would_round_is_refused(odd: Consumer) -> None:
+    key = {"code": "a", "key_hash": SAID, "bytes": "ff00", "price": 1.555}
+    code, _, error = odd.command("forget", "odd", "--key", json.dumps(key))
+    assert (code, "column price is decimal(5, 2), and what is given as its value is not" in error) == (1, True)
+
+
+def test_raw_loses_what_staging_leaves_out_and_keeps_a_truncate(odd: Consumer, raw: Raw) -> None:
+    assert odd.command("forget", "emptied", "--key", '{"id": 7}', "--raw")[0] == 0
+    left = raw.query("select header__change_seq, id from forgotten_odd_raw.emptied order by 1")
+    assert left == [(seq(10), 2), (seq(20), 7), (seq(30), 1)]
+    odd.dbt("run", "--full-refresh", "--select", "dedup_feed__emptied", "current_feed__emptied")
+    assert raw.query("select id, name from forgotten_odd.current_feed__emptied") == [(1, "one")]
+
+
+def test_full_loads_whose_columns_have_names_of_the_package_are_built_after_a_key_was_forgotten(
+    odd: Consumer, raw: Raw
+) -> None:
+    assert odd.command("forget", "loads", "--key", '{"key_hash": "a"}', "--raw")[0] == 0
+    assert raw.query("select distinct key_hash from forgotten_odd_raw.loads") == [("b",)]
+    raw.insert("forgotten_odd_raw.loads", [[3, "a", "again"], [3, "b", "other"]])
+    odd.dbt("run", "--select", "dedup_feed__loads")
+    rows = raw.query("select key_hash, until_seq, _change_op from forgotten_odd.dedup_feed__loads order by 1")
+    assert rows == [("a", "again", "insert"), ("b", "other", "insert")]

@@ -51,6 +51,9 @@ ENTRIES = [
     Entry("loaded", TWO_HEADERS | {"arrival": "landed", "snapshot": "load", "snapshot_seq": seq(1)}, COLUMNS, MODELS),
     Entry("staged", TWO_HEADERS, COLUMNS, ("stg",)),
 ]
+EXACT = Entry("exact", TWO_HEADERS, {"id": "bigint", "amount": "decimal(38,10)"}, MODELS)
+AMOUNTS = ["1234567890123456789012345678.0123456789", "1234567890123456789012345678.0123456788"]
+"""Of more digits than a double keeps."""
 PASSED = {"arrival": "landed", "waiting_days": 0}
 REGISTERED = preset_cases.GOLDENGATE | {"registry": "registry", "waiting_days": 0}
 PASSING = [
@@ -175,13 +178,16 @@ class Kept:
 def kept(consumer: Callable[[str], Consumer], raw: Raw) -> Kept:
     """Four tables of the same rows, after their first run."""
     project = consumer(SCHEMA)
-    project.write([*ENTRIES, *PASSING], further_sources=["load", "tracking", "registry"])
+    project.write([*ENTRIES, *PASSING, EXACT], further_sources=["load", "tracking", "registry"])
     kept = Kept(project, raw)
     for entry in ENTRIES:
         raw.create(
             f"{SCHEMA}_raw.{entry.name}", LANDED | ({"landed": "int"} if entry.name in ARRIVING else {}), "delta"
         )
         kept.land(entry.name, FIRST, 1)
+    headers = {name: told for name, told in LANDED.items() if name.startswith("header__")}
+    raw.create(f"{SCHEMA}_raw.exact", headers | dict(EXACT.columns), "delta")
+    raw.insert(f"{SCHEMA}_raw.exact", [bare(10, "Z", 1, Decimal(amount)) for amount in [*AMOUNTS, AMOUNTS[0]]])
     raw.create(f"{SCHEMA}_raw.load", COLUMNS, "delta")
     raw.insert(f"{SCHEMA}_raw.load", [[1, "loaded"], [7, "seventh"], [8, "eighth"], [None, "no key"]])
     raw.create(f"{SCHEMA}_raw.passed", LANDED | {"landed": "int"}, "delta")
@@ -198,6 +204,11 @@ def test_a_first_run_keeps_each_row_once_with_the_number_of_its_copies(kept: Kep
     assert kept.of("arriving") == kept.of("compared") == KEPT
     assert kept.of("loaded") == KEPT | {("rejected", "key_missing", 1)}
     assert kept.counted("arriving") == kept.counted("compared") == {"rejected": 4, "waiting": 1}
+
+
+def test_rows_that_differ_in_their_last_digit_are_two(kept: Kept) -> None:
+    listed = [(rows, amount in row) for _, rows, row in kept.listed("exact") for amount in AMOUNTS]
+    assert sorted(listed) == [(1, False), (1, True), (2, False), (2, True)]
 
 
 def test_data_tests_say_when_too_many_rows_are_rejected_or_wait_too_long(kept: Kept) -> None:

@@ -16,7 +16,6 @@
         spec, spec.relation, [spec.load_column] + spec.column_names | reject('in', spec.retired) | list,
         "`load_column` and the declared columns must be some of its columns", has_row=true
     ) -%}
-    {%- set hashed = change_tables.hash_of(change_tables.hashed_columns(spec, landed)) -%}
     {%- set landed = change_tables.with_absent_columns(landed, spec.retired) -%}
     {%- do change_tables.refuse_landed_types(spec, spec.relation, landed) -%}
     {%- set part = change_tables.sequence_of_load(spec) -%}
@@ -28,7 +27,7 @@ landed as (
 
     select
         *,
-        lower(hex({{ hashed }})) as _ct_raw_id,
+        {{ change_tables.full_loads_raw_id(spec) }} as _ct_raw_id,
         {{- change_tables.arrival_column(bound.arrival) }}
         {{ change_tables.readable_row(change_tables.landed_columns(spec, spec.relation)) }} as _ct_landed_row
     from {{ spec.relation }}
@@ -88,14 +87,14 @@ numbered as (
         {%- for column in spec.columns if column.name in spec.retired %}
         case when {{ change_tables.quoted(column.name) }} is not null then {{ change_tables.hash_of([column]) }} end as _ct_retired_{{ spec.retired.index(column.name) }},
         {%- endfor %}
-        case when _ct_of_load['is_whole'] and {{ has_key }}{{ ' and not coalesce(_ct_sequence <= until_seq, false)' if forgets }} then _ct_of_load['number'] end as _ct_number
+        case when _ct_of_load['is_whole'] and {{ has_key }}{{ ' and not coalesce(_ct_sequence <= _ct_until_seq, false)' if forgets }} then _ct_of_load['number'] end as _ct_number
     from typed
     left join loads
         on typed._ct_has_load and typed._ct_sequence = _ct_of_load['seq']
     {%- if forgets %}
     {%- set table = change_tables.forgotten_keys(spec) %}
-    left join (select key_hash, max(until_seq) as until_seq from {{ table }} group by key_hash) as of_key
-        on {{ change_tables.hash_of_forgotten_key('(select max(salt) from ' ~ table ~ ')', change_tables.key_text(spec)) }} = of_key.key_hash
+    left join (select key_hash as _ct_key_hash, max(until_seq) as _ct_until_seq from {{ table }} group by key_hash) as forgotten
+        on {{ change_tables.hash_of_forgotten_key('(select max(salt) from ' ~ table ~ ')', change_tables.key_text(spec)) }} = _ct_key_hash
     {%- endif %}
 
 ),
@@ -461,6 +460,12 @@ from wanted_loads
 {% endmacro %}
 
 
+{#- The `_raw_id` of a landed row. -#}
+{% macro full_loads_raw_id(spec) %}
+    {% do return(change_tables.hash_as_id(change_tables.hashed_columns(spec, change_tables.landed_columns(spec, spec.relation, has_row=true)))) %}
+{% endmacro %}
+
+
 {% macro full_loads_format() %}
     {% do return({
         'stage': change_tables.stage_full_loads,
@@ -487,6 +492,6 @@ from wanted_loads
         'retracts_changes': true,
         'read_again': {'for_good': 'false'},
         'absent_columns': change_tables.columns_absent_from_raw,
-        'landed_key': change_tables.landed_key,
+        'raw_id': change_tables.full_loads_raw_id,
     }) %}
 {% endmacro %}

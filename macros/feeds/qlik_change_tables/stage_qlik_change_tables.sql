@@ -101,7 +101,7 @@ typed as (
         {{ change_tables.mask_words(header.change_mask, spec.mask_type, mask_order, spec.headers | length + in_raw | length) if header.change_mask else 'cast(null as array<bigint>)' }} as _ct_mask_words,
         {{ change_tables.misfit(spec, spec.key, landed) }} as _ct_key_misfit,
         {{ change_tables.misfit(spec, others, landed) }} as _ct_column_misfit,
-        lower(hex({{ change_tables.hash_of(change_tables.as_landed(expected + spec.column_names, landed)) }})) as _raw_id,
+        {{ change_tables.qlik_change_tables_raw_id(spec) }} as _raw_id,
         {{- '\n        _ct_arrival,' if bound.arrival }}
         _ct_landed_row
     from landed
@@ -274,6 +274,17 @@ judged as (
 {% endmacro %}
 
 
+{#- The `_raw_id` of a landed row: a hash of its headers and of the declared columns. -#}
+{% macro qlik_change_tables_raw_id(spec) %}
+    {% set landed = change_tables.with_absent_columns(change_tables.landed_columns(spec, spec.relation, has_row=true), spec.retired) %}
+    {% set names = [] %}
+    {% for name in spec.headers %}
+        {% do names.append(spec.header_prefix ~ name) %}
+    {% endfor %}
+    {% do return(change_tables.hash_as_id(change_tables.as_landed(names + spec.column_names, landed))) %}
+{% endmacro %}
+
+
 {% macro _meanings() %}
     {% do return(['insert', 'update', 'delete', 'before_image', 'truncate', 'snapshot']) %}
 {% endmacro %}
@@ -364,7 +375,7 @@ judged as (
         'counts_columns': change_tables.qlik_change_tables_counts_columns,
         'landed_sequence': change_tables.qlik_change_tables_landed_sequence,
         'read_again': {'passed': ['after_image_missing', 'after_image_rejected'], 'for_good': 'false'},
-        'landed_key': change_tables.landed_key,
+        'raw_id': change_tables.qlik_change_tables_raw_id,
         'undeclared_columns': change_tables.qlik_change_tables_undeclared_columns,
         'absent_columns': change_tables.columns_absent_from_raw,
     }) %}

@@ -255,7 +255,7 @@ deliveries as (
         _ct_place,
         case
             when _status in ('rejected', 'waiting')
-                then concat(if(_ct_is_of_load, 'load:', ''), sha2(to_json(array_sort(map_entries(map_filter(from_json(_raw_row, 'map<string, string>'), (name, value) -> value is not null)))), 256))
+                then concat(if(_ct_is_of_load, 'load:', ''), sha2(to_json(array_sort(map_entries(map_filter(coalesce(try_variant_get(try_parse_json(_raw_row), '$', 'map<string, string>'), from_json(_raw_row, 'map<string, string>')), (name, value) -> value is not null)))), 256))
         end as _ct_quarantine_id,
         _status,
         _status_reason,

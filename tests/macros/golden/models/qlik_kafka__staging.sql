@@ -274,7 +274,14 @@ unpacked as (
         end as `name with spaces`,
         case
             when _ct_row['amount'] is not null and (_ct_row['amount'] rlike 'E' or _ct_text rlike '"\\Qamount\\E"\\s*:\\s*[-0-9.]{16}')
-                then coalesce(try_variant_get(try_parse_json(_ct_text), '$.message.data', 'map<string, string>')['amount'], try_variant_get(try_parse_json(_ct_text), '$.data', 'map<string, string>')['amount'], try_variant_get(try_parse_json(_ct_text), '$.message.beforeData', 'map<string, string>')['amount'], try_variant_get(try_parse_json(_ct_text), '$.beforeData', 'map<string, string>')['amount'], _ct_row['amount'])
+                then coalesce(
+                    nullif(array_join(array_distinct(filter(
+                        regexp_extract_all(_ct_text, '"\\Qamount\\E"\\s*:\\s*(-?[0-9.]{39,}(?:[eE][-+]?[0-9]+)?)\\s*[,}]', 1),
+                        number -> try_cast(number as double) = try_cast(replace(_ct_row['amount'], '"', '') as double)
+                    )), ' or '), ''),
+                    try_variant_get(try_parse_json(_ct_text), '$.message.data', 'map<string, string>')['amount'], try_variant_get(try_parse_json(_ct_text), '$.data', 'map<string, string>')['amount'], try_variant_get(try_parse_json(_ct_text), '$.message.beforeData', 'map<string, string>')['amount'], try_variant_get(try_parse_json(_ct_text), '$.beforeData', 'map<string, string>')['amount'],
+                    _ct_row['amount']
+                )
             else _ct_row['amount']
         end as amount,
         if(map_contains_key(_ct_row_before, 'order'), _ct_row_before['order'], _ct_row['order']) as _ct_before_1,
