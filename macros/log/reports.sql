@@ -34,18 +34,14 @@ reports as (
     select
         _change_id,
         _change_seq,
-        {{ change_tables.code_of('_report') }} as code,
-        {{ change_tables.detail_of('_report') }} as detail
+        inline(array_compact(array(
+            case when _report is not null then struct({{ change_tables.code_of('_report') }}, {{ change_tables.detail_of('_report') }}) end,
+            case when _is_conflicting then struct(
+                'conflicting_content', 'delivered with different contents or before images; the greater ones count'
+            ) end
+        ))) as (code, detail)
     from {{ log }}
-    where _checkpoint is null and _report is not null
-    union all
-    select
-        _change_id,
-        _change_seq,
-        'conflicting_content' as code,
-        'delivered with different contents or before images; the greater ones count' as detail
-    from {{ log }}
-    where _checkpoint is null and _is_conflicting
+    where _checkpoint is null and (_report is not null or _is_conflicting)
     {%- if reports_orphans %}
     union all
     select

@@ -155,18 +155,14 @@ with reports as (
     select
         _change_id,
         _change_seq,
-        substring_index(_report, ':', 1) as code,
-        trim(substring(_report, instr(_report, ':') + 1)) as detail
+        inline(array_compact(array(
+            case when _report is not null then struct(substring_index(_report, ':', 1), trim(substring(_report, instr(_report, ':') + 1))) end,
+            case when _is_conflicting then struct(
+                'conflicting_content', 'delivered with different contents or before images; the greater ones count'
+            ) end
+        ))) as (code, detail)
     from lake.dedup_feed__qlik__state
-    where _checkpoint is null and _report is not null
-    union all
-    select
-        _change_id,
-        _change_seq,
-        'conflicting_content' as code,
-        'delivered with different contents or before images; the greater ones count' as detail
-    from lake.dedup_feed__qlik__state
-    where _checkpoint is null and _is_conflicting
+    where _checkpoint is null and (_report is not null or _is_conflicting)
 
 )
 
