@@ -98,8 +98,7 @@ staged_snapshot as (
 
 {#- The `_raw_id` of a row of the load, in formats that read its arrays as they are. -#}
 {% macro raw_id_of_load(spec) %}
-    {% set load = change_tables.relation_of_node(change_tables.find_source(spec.source_name, spec.snapshot)) %}
-    {% do return(change_tables.hash_as_id(change_tables.as_landed(spec.column_names, change_tables._landed_load(spec, load)))) %}
+    {% do return(change_tables.hash_as_id(change_tables.as_landed(spec.column_names, change_tables._landed_load(spec)))) %}
 {% endmacro %}
 
 
