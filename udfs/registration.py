@@ -32,7 +32,7 @@ def register_catalog(spark: SparkSession) -> None:
 
     `spark.udf.register` alone yields a temporary function, which other sessions do not see and views may not name. A
     session clones Spark's built-in registry when it is made, so the function goes there as well. Both registries are
-    internal to Spark (seen to work on 4.1.4).
+    internal to Spark (seen to work on 4.1.4 and 4.2.1).
 
     The version of the functions is registered, too: as a function, and as a setting of the sessions.
     """
@@ -45,8 +45,9 @@ def register_catalog(spark: SparkSession) -> None:
 
 def _register_version(spark: SparkSession) -> None:
     internals: Any = spark  # what is Java's has no types
-    identifier = internals._jvm.org.apache.spark.sql.catalyst.FunctionIdentifier(VERSION_FUNCTION)
-    internals._jsparkSession.sessionState().functionRegistry().dropFunction(identifier)  # that of an earlier call
+    in_session = internals._jsparkSession.sessionState().functionRegistry()
+    for identifier in _identifiers(spark, VERSION_FUNCTION):
+        in_session.dropFunction(identifier)  # that of an earlier call
     spark.sql(f"create temporary function {VERSION_FUNCTION}() returns string return {sql_literal(__version__)}")
     usage = f"{VERSION_FUNCTION}() -> string: the version of change_tables that has registered the SQL functions."
     _register_as_built_in(spark, VERSION_FUNCTION, usage)
@@ -91,9 +92,24 @@ def _read_nothing(_: zipimport.zipimporter) -> None:
 def _register_as_built_in(spark: SparkSession, name: str, usage: str) -> None:
     jvm: Any = spark._jvm
     catalyst = jvm.org.apache.spark.sql.catalyst
-    identifier = catalyst.FunctionIdentifier(name)
+    temporary, built_in = _identifiers(spark, name)
     in_session = spark._jsparkSession.sessionState().functionRegistry()
-    builder = in_session.lookupFunctionBuilder(identifier).get()
+    builder = in_session.lookupFunctionBuilder(temporary).get()
+    in_session.dropFunction(temporary)  # a view may not name it, and it comes before the other
     info = catalyst.expressions.ExpressionInfo("", None, name, usage, "")
-    catalyst.analysis.FunctionRegistry.builtin().registerFunction(identifier, info, builder)
-    in_session.registerFunction(identifier, info, builder)
+    catalyst.analysis.FunctionRegistry.builtin().registerFunction(built_in, info, builder)
+    in_session.registerFunction(built_in, info, builder)
+
+
+def _identifiers(spark: SparkSession, name: str) -> tuple[Any, Any]:
+    """What a temporary function and a built-in one of the name are called in Spark's registries.
+
+    By the name alone in Spark up to 4.1; in 4.2 `system.session.name` and `system.builtin.name`. So both are made like
+    that of any built-in function.
+    """
+    jvm: Any = spark._jvm
+    known = jvm.org.apache.spark.sql.catalyst.analysis.FunctionRegistry.builtin().listFunction().head()
+    built_in = known.copy(name, known.database(), known.catalog())
+    if known.database().isEmpty():
+        return built_in, built_in
+    return known.copy(name, jvm.scala.Some("session"), known.catalog()), built_in

@@ -30,6 +30,7 @@ from tests.systems.stock_server import stock_server
 SPARKS: Mapping[str, Sequence[str]] = {
     "4.0.5": ("io.delta:delta-spark_2.13:4.0.1",),
     pyspark.__version__: COORDINATES,
+    "4.2.1": ("io.delta:delta-spark_4.2_2.13:4.4.0",),
 }
 """What is tried: the version of PySpark, and Delta's jars for it."""
 
