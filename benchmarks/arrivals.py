@@ -1,6 +1,6 @@
 """What a batch costs a log where a column says which rows are new, where commits of the raw table do, or nothing does.
 
-python -m benchmarks.arrivals --rows 500000 --changes 1000
+python -m benchmarks.arrivals --rows 250000 --changes 1000
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ def _seconds(side: Side, shape: str) -> list[float]:
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the measurement on both table formats, and print processor seconds of the logs."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.arrivals")
-    parser.add_argument("--rows", type=int, default=500_000, help="raw rows before the first batch (500,000)")
+    parser.add_argument("--rows", type=int, default=250_000, help="raw rows before the first batch (250,000)")
     parser.add_argument("--changes", type=int, default=1_000, help="changes of a batch (1,000)")
     parser.add_argument("--batches", type=int, default=3, help="batches; their mean counts (3)")
     options = parser.parse_args(arguments)
