@@ -99,8 +99,8 @@ report: $(READY) jars  ## what the runs of the demo's tables have found, and wha
 dbt-docs: $(READY) jars $(PROFILES)  ## dbt's documentation of the demo, in target/static_index.html
 	@$(BIN)/python -m change_tables.server.local_server --folder .build/demo -- $(BIN)/dbt docs generate --static
 
-jars: $(READY)  ## Delta's jars and an archive of the server's classes, into .build/jars
-	@$(BIN)/python -m change_tables jars --quiet
+jars: $(READY)  ## Delta's jars and an archive of the server's classes, into .build/jars; FORMAT=iceberg: Iceberg's, too
+	@$(BIN)/python -m change_tables jars --quiet$(if $(filter iceberg,$(FORMAT)), --iceberg)
 
 lock: $(READY)  ## compile requirements.txt from pyproject.toml
 	@$(BIN)/uv pip compile --quiet --upgrade --no-strip-extras --generate-hashes --python-version 3.11 pyproject.toml --extra dbt --extra report --extra dev -o requirements.txt

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 from unittest import mock
@@ -18,6 +18,7 @@ Rule = Callable[[str], str]
 
 _PATIENCE = 600.0  # seconds for a statement to be reached
 _AN_HOUR = 3_600_000  # milliseconds, longer than any test waits
+_LOOK_EACH = 50  # milliseconds, in which a statement that hangs sees that it was let go
 _NODE = re.compile(r'"node_id": "[^".]+\.[^".]+\.([^".]+)')
 _TOLD = [
     re.compile(r"('\{.*\}') as _checkpoint"),
@@ -45,15 +46,17 @@ def intercepted(*rules: Rule) -> Iterator[None]:
 def hanging(statement: str, milliseconds: int = _AN_HOUR) -> Rule:
     """The statements that contain this text hang while Spark runs them: where they write the checkpoint, else a row.
 
-    `wait_until_hanging` returns when they do.
+    `wait_until_hanging` returns when they do. They go on when `let_go` says so, at the latest after this time.
     """
 
     def rule(sql: str) -> str:
         if statement not in sql:
             return sql
+        state = f"reflect('java.lang.System', 'getProperty', '{statement}')"
+        sleep = f"if({state} = 'hangs', reflect('java.lang.Thread', 'sleep', {_LOOK_EACH}L), '')"
         hang = (
-            f"concat(reflect('java.lang.System', 'setProperty', '{statement}', 'hangs'),"
-            f" reflect('java.lang.Thread', 'sleep', {milliseconds}L))"
+            f"if({state} = 'goes on', '', concat(reflect('java.lang.System', 'setProperty', '{statement}', 'hangs'),"
+            f" array_join(transform(sequence(1, {milliseconds // _LOOK_EACH}), look -> {sleep}), '')))"
         )
         told = next(told for told in _TOLD if told.search(sql))
 
@@ -61,9 +64,9 @@ def hanging(statement: str, milliseconds: int = _AN_HOUR) -> Rule:
             name = "" if " as " in found[0] else f" as {found[1]}"
             return f"if({hang} is null, null, {found[1]}){name}{found[0][len(found[1]) :]}"
 
-        held, times = told.subn(held_back, sql)
+        changed, times = told.subn(held_back, sql)
         assert times == 1, sql
-        return held
+        return changed
 
     return rule
 
@@ -103,3 +106,18 @@ def wait_until_hanging(raw: Raw, statements: Sequence[str], while_running: Calla
         assert while_running(), found
         assert time.monotonic() < until, found
         time.sleep(0.1)
+
+
+def let_go(raw: Raw, statements: Iterable[str]) -> None:
+    """Let these statements go on; those that come later do not hang, unless the property is cleared."""
+    for statement in statements:
+        raw.query(f"select reflect('java.lang.System', 'setProperty', '{statement}', 'goes on')")
+
+
+@contextmanager
+def letting_go(raw: Raw, statements: Iterable[str]) -> Iterator[None]:
+    """Let these statements go on at the end, whatever comes."""
+    try:
+        yield
+    finally:
+        let_go(raw, statements)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -16,8 +17,8 @@ from change_tables.server.local_server import LocalServer, local_server, short_l
 from .cases import Case, Results, assert_rejected, assert_reported, assert_statuses, build_batches
 from .consumer import SETTINGS_OF_ICEBERG, Consumer, Entry
 from .landing import Raw
-from .qlik_cases import CASES, SPARSE_VERSIONS, TWO_HEADERS, WITH_HISTORY, bare, seq
-from .statements import hanging, intercepted, wait_until_hanging
+from .qlik_cases import CASES, SPARSE_VERSIONS, TWO_HEADERS, WITH_HISTORY, bare, full, seq
+from .statements import hanging, intercepted, let_go, letting_go, wait_until_hanging
 
 pytestmark = pytest.mark.slow
 
@@ -96,6 +97,32 @@ def test_the_history_is_that_of_the_page(raw: Raw) -> None:
     assert set(rows) == SPARSE_VERSIONS
 
 
+@pytest.mark.usefixtures("results")
+def test_a_raw_table_that_becomes_one_of_version_3_is_read_whole_until_after_its_next_commit(
+    project: Consumer, raw: Raw
+) -> None:
+    """Until then its rows have no number of a commit."""
+    table, log = f"{SCHEMA}_raw.defaults", f"{SCHEMA}.dedup_feed__defaults"
+    raw.query(f"alter table {table} set tblproperties ('format-version' = '3')")
+    assert raw.query(f"select distinct _last_updated_sequence_number from {table}") == [(None,)]
+    ((landed,),) = raw.query(f"select count(*) from {table}")
+    changes = sorted(raw.query(f"select _change_id from {log}"))
+    ids = sorted(raw.query(f"select id from {SCHEMA}.current_feed__defaults"))
+    runs = set(raw.query(f"select distinct _checkpoint from {log}__state"))
+    for lands, read in ((None, landed), (None, None), (91, landed + 1), (92, 1), (None, None)):
+        if lands:
+            raw.insert(table, [full(lands, "I", lands, "later")])
+            ids.append((lands,))
+        project.dbt("run", "--select", "dedup_feed__defaults+")
+        written = set(raw.query(f"select distinct _checkpoint from {log}__state")) - runs
+        runs |= written
+        assert [json.loads(checkpoint)["facts"]["raw_rows"] for (checkpoint,) in written] == ([read] if read else [])
+        assert sorted(raw.query(f"select id from {SCHEMA}.current_feed__defaults")) == ids
+    kept = sorted(raw.query(f"select _change_id from {log} where right(_change_seq, 2) not in ('91', '92')"))
+    assert kept == changes
+    assert len(raw.query(f"select 1 from {log}")) == len(changes) + 2
+
+
 def _busy(raw: Raw) -> tuple[set[Any], set[Any], set[Any]]:
     """What the log, the current rows and the history have of the table that runs meet over."""
     log = raw.query(f"select right(_change_seq, 4) from {SCHEMA}.dedup_feed__busy")
@@ -118,20 +145,21 @@ def _checkpoints(raw: Raw, model: str) -> int:
 def test_of_two_runs_that_write_the_second_fails_and_changes_nothing(
     project: Consumer, raw: Raw, server: LocalServer
 ) -> None:
-    """The other run has read its guard and hangs before its commit while this one writes."""
+    """The other run has read its guard, and hangs before its commit until this one has written."""
     raw.insert(TABLE, [bare(30, "U", 1, "c", None, 1, 3)])
     beside = Raw(server.connect(), "iceberg")
     others: dict[str, Future[Any]] = {}
 
     def begin_another(sql: str) -> str:
+        let_go(raw, [statement for statement, other in others.items() if not other.done()])
         found = re.search(rf"merge into {SCHEMA}\.\w+_feed__busy__state", sql)
         if found:
-            other = pool.submit(beside.query, hanging(found[0], milliseconds=8_000)(sql))
+            other = pool.submit(beside.query, hanging(found[0])(sql))
             wait_until_hanging(raw, [found[0]], lambda: not other.done())
             others[found[0]] = other
         return sql
 
-    with ThreadPoolExecutor(1) as pool, intercepted(begin_another):
+    with ThreadPoolExecutor(1) as pool, letting_go(raw, others), intercepted(begin_another):
         project.dbt("run", "--threads", "1", "--select", "dedup_feed__busy+")
     assert len(others) == len(MODELS)
     for other in others.values():
@@ -162,7 +190,7 @@ def test_a_first_build_that_died_or_met_another_is_begun_again(
     def build_meanwhile(sql: str) -> str:
         """The other one has read its guard, and hangs before its commit, when this one builds the table anew."""
         if f"create or replace table {state}" in sql and not others:
-            others.append(pool.submit(beside.query, hanging(statement, milliseconds=8_000)(checkpoint[0])))
+            others.append(pool.submit(beside.query, hanging(statement)(checkpoint[0])))
             wait_until_hanging(raw, [statement], lambda: not others[0].done())
         return sql
 
@@ -173,7 +201,7 @@ def test_a_first_build_that_died_or_met_another_is_begun_again(
         died = project.dbt("run", "--select", "dedup_feed__busy", must_succeed=False)
     assert "the process has died" in project.errors(died)
     assert _checkpoints(raw, "dedup") == 0
-    with ThreadPoolExecutor(1) as pool, intercepted(build_meanwhile):
+    with ThreadPoolExecutor(1) as pool, letting_go(raw, [statement]), intercepted(build_meanwhile):
         project.dbt("run", "--threads", "1", "--select", "dedup_feed__busy+")
     assert others[0].exception() is not None
     assert _busy(raw) == before
@@ -191,12 +219,12 @@ def test_a_full_refresh_that_ends_after_another_replaces_its_log_and_is_begun_ag
     def begin_another(sql: str) -> str:
         """The other one has read raw, and hangs before its commit, when a row lands that this one reads."""
         if statement in sql:
-            others.append(pool.submit(beside.query, hanging(statement, milliseconds=12_000)(sql)))
+            others.append(pool.submit(beside.query, hanging(statement)(sql)))
             wait_until_hanging(raw, [statement], lambda: not others[0].done())
             raw.insert(TABLE, [bare(40, "U", 1, "d", None, 1, 4)])
         return sql
 
-    with ThreadPoolExecutor(1) as pool, intercepted(begin_another):
+    with ThreadPoolExecutor(1) as pool, letting_go(raw, [statement]), intercepted(begin_another):
         project.dbt("run", "--full-refresh", "--select", "dedup_feed__busy")
         assert _checkpoints(raw, "dedup") == 1
         assert not others[0].done()

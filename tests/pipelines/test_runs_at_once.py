@@ -24,7 +24,7 @@ from .consumer import Consumer
 from .lakes import VIEWS, Lake
 from .landing import Raw
 from .qlik_cases import bare, seq
-from .statements import before, hanging, intercepted, run_with_hanging, wait_until_hanging
+from .statements import before, hanging, intercepted, letting_go, run_with_hanging, wait_until_hanging
 
 pytestmark = pytest.mark.slow
 
@@ -177,11 +177,11 @@ def test_of_two_statements_at_once_that_add_to_a_log_the_second_to_commit_fails(
 
     def begin_another(sql: str) -> str:
         if statement in sql:
-            others.append(pool.submit(lake.beside.query, hanging(statement, milliseconds=20_000)(sql)))
+            others.append(pool.submit(lake.beside.query, hanging(statement)(sql)))
             wait_until_hanging(lake.raw, [statement], lambda: not others[0].done())
         return sql
 
-    with ThreadPoolExecutor(1) as pool, intercepted(begin_another):
+    with ThreadPoolExecutor(1) as pool, letting_go(lake.raw, [statement]), intercepted(begin_another):
         lake.run("--select", "dedup_feed__busy")
     assert any(text in str(others[0].exception()) for text in CONFLICTS)
     assert lake.busy()[0] == logged | {90}

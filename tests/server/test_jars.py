@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -16,6 +17,7 @@ from change_tables.server.jars import (
     resolve_jars,
     resolved_jars,
 )
+from tests.pipelines.consumer import REPOSITORY
 
 
 @pytest.mark.parametrize(
@@ -70,3 +72,11 @@ def test_without_java_nothing_is_resolved_and_nothing_left(tmp_path: Path, monke
     with pytest.raises(JarsError, match=r"no Java at .*: install Java 17 or 21"):
         resolve_jars(tmp_path / "jars")
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(("given", "options"), [((), ""), (("FORMAT=delta",), ""), (("FORMAT=iceberg",), " --iceberg")])
+def test_make_fetches_the_jars_of_the_format_that_it_is_given(given: tuple[str, ...], options: str) -> None:
+    told = subprocess.run(
+        ["make", "--dry-run", "demo", *given], cwd=REPOSITORY, capture_output=True, text=True, check=True
+    )
+    assert f"change_tables jars --quiet{options}\n" in told.stdout
