@@ -8,9 +8,7 @@
     batch                  the last run that changed what states must know
     extends                the batch before, if all that `batch` took in comes after all that was there: a state of that batch has no late
                            events, unless rows move. Else none
-    changes                how many changes it has taken in or revised
     held_changes           how many it holds; a rescan counts them
-    uses_deletion_vectors  whether the table has deletion vectors (see `use_deletion_vectors`)
     reset_seq              the sequence of the last reset, a truncate or a load: every key before it has ended
     highest_seq            the highest sequence: a batch above it has nothing that the log holds
     loads                  the loads that ended keys
@@ -73,9 +71,7 @@
         'origin': batch if is_set_back else before.origin,
         'batch': batch if writes else before.batch,
         'extends': extends,
-        'changes': before.changes + found.changes,
         'held_changes': held + found.changes - found.revised - found.retracted,
-        'uses_deletion_vectors': before.uses_deletion_vectors,
         'reset_seq': [before.reset_seq, found.truncate_seq, snapshot_seq or ''] | max(case_sensitive=true),
         'highest_seq': [before.highest_seq, found.highest_seq or ''] | max(case_sensitive=true),
         'loads': before.loads + ([snapshot_seq] if snapshot_seq and snapshot_seq not in before.loads else []),
