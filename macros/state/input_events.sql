@@ -82,7 +82,11 @@ moved_keys as (
         bool_or(_ct_enters) as _ct_was_entered,
         max(if(_ct_enters, null, _change_seq)) as _ct_end_seq
     from {{ log }}
-        {{ change_tables.entries_and_ends(spec) }}
+        {#- the keys that a move or a delete is about, by their hashes, and whether a row has entered or left them by it #}
+        lateral view inline(array(
+            struct({{ change_tables.key_hash(spec.key) }}, _key_before is not null),
+            struct(if(_key_before is null, null, xxhash64(_key_before)), false)
+        )) as _ct_key, _ct_enters
     where
         _checkpoint is null
         and (_key_before is not null or _change_op = 'delete')
