@@ -43,7 +43,7 @@
     '_present_columns': 'cast(null as array<string>)', '_ct_enters': 'false', '_schema_version': run.schema_version, '_ct_is_base': 'true',
 } -%}
 {%- set needs_places_only = change_tables._last_event_decides(spec, run) -%}
-{%- set may_have_new_resets = run.looks and run.has_resets and not run.in_time -%}
+{%- set may_have_new_resets = run.has_resets and not run.in_time -%}
 {%- set ended = [] -%}
 {%- if run.ends_older_keys -%}
     {%- do ended.append('(not last_events._is_deleted and last_events._change_seq < ' ~ change_tables.text_literal(run.checkpoint.reset_seq) ~ ')') -%}
@@ -74,7 +74,7 @@ new_resets as (
 ),
 
 {% endif -%}
-{%- if run.looks and run.moves -%}
+{%- if run.moves -%}
 moved_keys as (
 
     select
