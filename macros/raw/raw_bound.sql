@@ -39,7 +39,7 @@
     {% set reads_on = watermark is not none %}
     {% set counts_all = change_tables._tells_its_rows(spec, arrival, none if var('change_tables_rescan', false) else checkpoint) %}
     {% if watermark and change_tables._landed_arrival(spec, arrival) and change_tables.has_raw_alone(spec, checkpoint) and change_tables.is_quiet(spec, arrival, checkpoint) %}
-        {% set look = dict(change_tables._nothing_seen(), high_water=watermark, is_same=true) %}
+        {% set look = dict(change_tables._nothing_seen(), high_water=watermark) %}
     {% else %}
         {% set look = change_tables._look_at_raw(spec, arrival, watermark, counts_all) if arrival else change_tables._nothing_seen() %}
     {% endif %}
