@@ -88,7 +88,7 @@
     {% else %}
         {% do change_tables.ensure_quarantine(quarantine) %}
     {% endif %}
-    {% set checkpoint = change_tables._use_deletion_vectors_if_large(state, checkpoint) if change_tables.sets_rows_aside(found) else checkpoint %}
+    {% do change_tables.use_deletion_vectors_once_large(state, 0, checkpoint.held_changes) %}
     {% set facts = change_tables.facts_of_log(spec, run, found, reached) %}
     {% set checkpoint = dict(checkpoint, facts=facts) %}
     {% call statement('checkpoint') %}
@@ -188,7 +188,7 @@
     {% set state = change_tables.state_relation(this) %}
     {#- an insert costs far less than a merge, but to read many checkpoints costs, too: the next merge removes them -#}
     {% set adds_only = change_tables.inserts_are_guarded() and found.changes > 0 and found.revised == 0 and run.checkpoints < 30 %}
-    {% set checkpoint = checkpoint if adds_only else change_tables._use_deletion_vectors_if_large(state, checkpoint) %}
+    {% do change_tables.use_deletion_vectors_once_large(state, run.checkpoint_before.held_changes, checkpoint.held_changes) %}
     {% if found.has_quarantine_news %}
         {% call statement('quarantined') %}
             {{ change_tables.merge_into_quarantine(state, change_tables.quarantine_relation(this), batch, run) }}
@@ -204,17 +204,6 @@
     {% endcall %}
     {% do change_tables.drop_stale_batches() %}
     {% do return({'checkpoint': checkpoint, 'checkpoints': run.checkpoints + 1 if adds_only else 1, 'facts': checkpoint.facts}) %}
-{% endmacro %}
-
-
-{#-
-    The checkpoint of a run that changes rows of the log: a large one uses deletion vectors from now on (see
-    `use_deletion_vectors`).
--#}
-{% macro _use_deletion_vectors_if_large(state, checkpoint) %}
-    {% do return(checkpoint) if checkpoint.changes < change_tables.rows_of_large_table() or checkpoint.uses_deletion_vectors %}
-    {% do change_tables.use_deletion_vectors(state) %}
-    {% do return(dict(checkpoint, uses_deletion_vectors=true)) %}
 {% endmacro %}
 
 

@@ -8,9 +8,7 @@
     batch                  the last run that changed what states must know
     extends                the batch before, if all that `batch` took in comes after all that was there: a state of that batch has no late
                            events, unless rows move. Else none
-    changes                how many changes it has taken in or revised
     held_changes           how many it holds; a rescan counts them
-    uses_deletion_vectors  whether the table has deletion vectors (see `use_deletion_vectors`)
     reset_seq              the sequence of the last reset, a truncate or a load: every key before it has ended
     highest_seq            the highest sequence: a batch above it has nothing that the log holds
     loads                  the loads that ended keys
@@ -61,7 +59,8 @@
         {% set is_in_time = found.lowest_seq is none or found.lowest_seq > [before.highest_seq, before.reset_seq] | max(case_sensitive=true) %}
         {% set extends = before.batch if is_in_time else none %}
     {% endif %}
-    {% set retracted_keys = change_tables._retracted_keys_since(before.retracted_keys, batch, found.retracted_keys, change_tables._has_other_hashes(spec, checkpoint_before)) %}
+    {% set retracted_keys = change_tables._retracted_keys_after(spec, before, batch, found.retracted_keys) %}
+    {% set unnamed = before.retracted_keys | reject('in', retracted_keys) | map('first') | list %}
     {% set commits = before.commits.copy() %}
     {% for group, number in found.commits.items() %}
         {% do commits.update({group: [commits.get(group, ''), number] | max(case_sensitive=true)}) %}
@@ -72,17 +71,15 @@
         'origin': batch if is_set_back else before.origin,
         'batch': batch if writes else before.batch,
         'extends': extends,
-        'changes': before.changes + found.changes,
         'held_changes': held + found.changes - found.revised - found.retracted,
-        'uses_deletion_vectors': before.uses_deletion_vectors,
         'reset_seq': [before.reset_seq, found.truncate_seq, snapshot_seq or ''] | max(case_sensitive=true),
         'highest_seq': [before.highest_seq, found.highest_seq or ''] | max(case_sensitive=true),
         'loads': before.loads + ([snapshot_seq] if snapshot_seq and snapshot_seq not in before.loads else []),
         'load_times': load_times,
         'commits': commits,
         'moves': before.moves or found.moves,
-        'retracted_keys': retracted_keys.by_run,
-        'rebuild': [batch if is_set_back else before.rebuild, retracted_keys.forgotten] | max,
+        'retracted_keys': retracted_keys,
+        'rebuild': (unnamed + [batch if is_set_back or found.retracted_keys is none else before.rebuild]) | max,
         'snapshot_seq': before.snapshot_seq if snapshot_seq is none else snapshot_seq,
         'arrival': change_tables.arrival_in_checkpoint(run.arrival),
         'quarantined': found.quarantined,
@@ -105,29 +102,18 @@
 {% endmacro %}
 
 
-{#- Whether keys had other hashes before: a wider type has. -#}
-{% macro _has_other_hashes(spec, before) %}
-    {% set types = change_tables.column_types(spec) %}
-    {% for name, type in (before or {}).get('columns', {}).items() if name in spec.key and type != types[name] %}
-        {% do return(true) %}
-    {% endfor %}
-    {% do return(false) %}
-{% endmacro %}
-
-
 {#-
-    What a run has retracted, with what runs before it have. Returns {by_run, forgotten}: the lists of `retracted_keys`, and the last run
-    whose keys are not in them.
+    The lists of `retracted_keys` after a run. Those of runs before it stay while there is room for them, the latest ones longest, and while
+    the key has the types whose hashes they have.
 -#}
-{% macro _retracted_keys_since(before, batch, keys, has_other_hashes) %}
-    {% do return({'by_run': [], 'forgotten': batch}) if keys is none %}
-    {% set by_run = before + ([[batch, keys]] if keys else []) %}
-    {% set forgotten = [''] %}
-    {% for _ in range(by_run | length) %}
-        {% set is_old = has_other_hashes and by_run[0][0] != batch %}
-        {% do forgotten.append(by_run.pop(0)[0]) if is_old or by_run | map('last') | map('length') | sum > change_tables.most_retracted_keys() %}
+{% macro _retracted_keys_after(spec, before, batch, keys) %}
+    {% do return([]) if keys is none %}
+    {% set narrower = before.get('columns', {}).items() | selectattr(0, 'in', spec.key) | reject('in', change_tables.column_types(spec).items()) | list %}
+    {% set lists = ([] if narrower else before.retracted_keys) + ([[batch, keys]] if keys else []) %}
+    {% for _ in range(lists | length) %}
+        {% do lists.pop(0) if lists | map('last') | map('length') | sum > change_tables.most_retracted_keys() %}
     {% endfor %}
-    {% do return({'by_run': by_run, 'forgotten': forgotten | last}) %}
+    {% do return(lists) %}
 {% endmacro %}
 
 

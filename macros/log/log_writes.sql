@@ -52,13 +52,8 @@ using (
         and target._checkpoint is not null
         {%- endif %}
 {%- if run.checkpoints > 1 %}
-when
-    matched and source._checkpoint is not null
-    and case
-        when get_json_object(target._checkpoint, '$.batch') < '{{ run.checkpoint_before.batch }}' then true
-        when target._checkpoint <> {{ change_tables.text_literal(tojson(run.checkpoint_before)) }} then {{ change_tables.refuse_meeting() }}
-    end
-    then delete
+{#- any other than the one before meets the guard below #}
+when matched and source._checkpoint is not null and get_json_object(target._checkpoint, '$.batch') < '{{ run.checkpoint_before.batch }}' then delete
 {%- endif %}
 when matched and source._checkpoint is not null then update set
     _checkpoint = {{ change_tables.guarded_checkpoint(run.checkpoint_before) }}

@@ -12,7 +12,6 @@
     type      of a column that a user names, its type
     record    where a position has one record: the columns in which two rows at one must not differ. Of a column that a user names none: any
               number of rows are at one, and more can land there
-    only      SQL for the rows that this is asked of, where there are others
     reads     SQL for the only rows that the entry reads, where there are others
 -#}
 

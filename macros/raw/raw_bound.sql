@@ -39,7 +39,7 @@
     {% set reads_on = watermark is not none %}
     {% set counts_all = change_tables._tells_its_rows(spec, arrival, none if var('change_tables_rescan', false) else checkpoint) %}
     {% if watermark and change_tables._landed_arrival(spec, arrival) and change_tables.has_raw_alone(spec, checkpoint) and change_tables.is_quiet(spec, arrival, checkpoint) %}
-        {% set look = dict(change_tables._nothing_seen(), high_water=watermark, is_same=true) %}
+        {% set look = dict(change_tables._nothing_seen(), high_water=watermark) %}
     {% else %}
         {% set look = change_tables._look_at_raw(spec, arrival, watermark, counts_all) if arrival else change_tables._nothing_seen() %}
     {% endif %}
@@ -343,7 +343,7 @@ right join (select count(*) as _ct_all from {{ spec.relation }})
 {#-
     Stops where two different records have landed at one position that can have only one. Nothing orders them, so no state can be
     made of both. A record that has landed again is not different. Of an arrival, `record` are the columns by which records are
-    compared, and `only` is a condition on the rows that matter.
+    compared, and `reads` is a condition on the rows that matter.
 -#}
 {% macro _refuse_two_records(spec, arrival, condition) %}
     {% set place = change_tables.column_list(arrival.group + arrival.columns) %}
@@ -351,7 +351,7 @@ right join (select count(*) as _ct_all from {{ spec.relation }})
     {% set rows = run_query(
         "select concat_ws(':', " ~ place ~ ") as place from (select " ~ place ~ ", " ~ hash ~ " as _ct_hash from "
         ~ spec.relation ~ " where not (" ~ change_tables.lacks_position(arrival) ~ ") and " ~ condition
-        ~ (" and " ~ arrival.only if arrival.only else "") ~ ")"
+        ~ (" and " ~ arrival.reads if arrival.reads else "") ~ ")"
         ~ " group by " ~ place ~ " having min(_ct_hash) <> max(_ct_hash) order by place limit 3"
     ).rows %}
     {% do change_tables.refuse_positions_used_again(spec, arrival, rows, "two records that differ have landed") if rows %}

@@ -320,6 +320,28 @@
 {% endmacro %}
 
 
+{#- The settings of these names that several formats have beside the general ones, or with another default. -#}
+{% macro settings_of_several(names) %}
+    {% set settings = {
+        'column_names': {'default': 'exact', 'type': 'text', 'values': ['exact', 'ignore_case'], 'meaning': "how names in records match declared ones"},
+        'images': {'default': 'partial', 'type': 'text', 'values': ['full', 'partial']},
+        'position': {
+            'default': none, 'type': 'names',
+            'meaning': "raw columns that say where a row is, as `[topic, partition, offset]`: see [arrival](feeds/mapped.md#arrival)",
+        },
+        'registry': {
+            'default': none, 'type': 'text',
+            'meaning': "of Avro after a registry's prefix, another entry: the raw table with [the schemas](feeds/qlik_kafka.md#a-schema-registry); messages need their `position`",
+        },
+        'waiting_days': {
+            'default': 7, 'type': 'number',
+            'meaning': "with an arrival, for how many days runs read again from a [waiting row](operations.md#rows-that-wait) on",
+        },
+    } %}
+    {% do return(dict(settings.items() | selectattr(0, 'in', names))) %}
+{% endmacro %}
+
+
 {% macro format_settings(format) %}
     {% set settings = change_tables.general_settings() %}
     {% do settings.update(change_tables.format_of(format).settings) %}

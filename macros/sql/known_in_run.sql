@@ -18,7 +18,7 @@
 {% endmacro %}
 
 
-{% macro forget_run() %}
+{% macro drop_known_in_run() %}
     {% do graph.get('change_tables_known', {}).pop(invocation_id, none) %}
     {% do return('') %}
 {% endmacro %}

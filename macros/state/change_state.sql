@@ -45,9 +45,7 @@
         {%- call noop_statement('main', 'nothing new') -%}{%- endcall -%}
     {%- endif -%}
     {#- once for a table: what a run wrote that died before this is not in a cached checkpoint -#}
-    {%- if (rows_before or 0) < change_tables.rows_of_large_table() <= (rows or 0) -%}
-        {%- do change_tables.use_deletion_vectors(state) -%}
-    {%- endif -%}
+    {%- do change_tables.use_deletion_vectors_once_large(state, rows_before or 0, rows or 0) -%}
 
     {%- if is_shown -%}
         {%- do change_tables.ensure_state_view(

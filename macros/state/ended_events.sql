@@ -48,7 +48,7 @@ spans as (
             partition by {{ change_tables.column_list(spec.key) }}
             order by _change_seq, _precedence, _change_id
         ) as _ct_next_in_span
-    from {{ 'followed_events' if run.exchanges else 'all_events' }}
+    from {{ 'followed_events' if run.moves else 'all_events' }}
 
 ),
 
@@ -76,7 +76,7 @@ ended_events as (
         {%- for name in spec.column_names if name not in spec.key %}
         if(_ct_is_reset, null, {{ change_tables.quoted(name) }}) as {{ change_tables.quoted(name) }},
         {%- endfor %}
-        {%- if spec.images == 'partial' and run.exchanges %}
+        {%- if spec.images == 'partial' and run.moves %}
         _ct_lineage,
         {%- endif %}
         {%- for name in change_tables.event_columns(spec, run) %}

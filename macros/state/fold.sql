@@ -84,7 +84,7 @@ folded as (
 {{ change_tables.reset_steps(spec, run, log) }},
 
 {% endif -%}
-{%- if run.exchanges -%}
+{%- if run.moves -%}
 {{ change_tables.followed_steps(spec, run) }},
 
 {% endif -%}
@@ -99,7 +99,7 @@ folded as (
 {% macro _row_events(run) -%}
     {%- if run.has_resets -%}
         ended_events
-    {%- elif run.exchanges -%}
+    {%- elif run.moves -%}
         followed_events
     {%- else -%}
         all_events

@@ -43,7 +43,7 @@
     '_present_columns': 'cast(null as array<string>)', '_ct_enters': 'false', '_schema_version': run.schema_version, '_ct_is_base': 'true',
 } -%}
 {%- set needs_places_only = change_tables._last_event_decides(spec, run) -%}
-{%- set may_have_new_resets = run.looks and run.has_resets and not run.in_time -%}
+{%- set may_have_new_resets = run.has_resets and not run.in_time -%}
 {%- set ended = [] -%}
 {%- if run.ends_older_keys -%}
     {%- do ended.append('(not last_events._is_deleted and last_events._change_seq < ' ~ change_tables.text_literal(run.checkpoint.reset_seq) ~ ')') -%}
@@ -74,7 +74,7 @@ new_resets as (
 ),
 
 {% endif -%}
-{%- if run.looks and run.moves -%}
+{%- if run.moves -%}
 moved_keys as (
 
     select
@@ -82,7 +82,11 @@ moved_keys as (
         bool_or(_ct_enters) as _ct_was_entered,
         max(if(_ct_enters, null, _change_seq)) as _ct_end_seq
     from {{ log }}
-        {{ change_tables.entries_and_ends(spec) }}
+        {#- the keys that a move or a delete is about, by their hashes, and whether a row has entered or left them by it #}
+        lateral view inline(array(
+            struct({{ change_tables.key_hash(spec.key) }}, _key_before is not null),
+            struct(if(_key_before is null, null, xxhash64(_key_before)), false)
+        )) as _ct_key, _ct_enters
     where
         _checkpoint is null
         and (_key_before is not null or _change_op = 'delete')

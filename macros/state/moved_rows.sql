@@ -4,34 +4,6 @@
     these are the keys that moves touched; with full ones, those that one transaction both entered and ended.
 -#}
 
-{#- The keys that a move or a delete of the log is about, by their hashes, and whether a row has entered or left them by it. -#}
-{% macro entries_and_ends(spec) -%}
-lateral view inline(array(
-            struct({{ change_tables.key_hash(spec.key) }}, _key_before is not null),
-            struct(if(_key_before is null, null, xxhash64(_key_before)), false)
-        )) as _ct_key, _ct_enters
-{%- endmacro %}
-
-
-{#- Whether one transaction has ever both entered and ended a key: at no other key does a row cover another that leaves. -#}
-{% macro has_exchanges(spec, run, log) %}
-    {% set query %}
-select 1 as is_exchanged
-from {{ log }}
-    {{ change_tables.entries_and_ends(spec) }}
-where
-    _checkpoint is null
-    and (_key_before is not null or _change_op = 'delete')
-    and _transaction_id is not null
-    {{- change_tables.until_checkpoint(run) }}
-group by _ct_key, _transaction_id
-having bool_or(_ct_enters) and bool_or(not _ct_enters)
-limit 1
-    {%- endset %}
-    {% do return(run_query(query).rows | length > 0) %}
-{% endmacro %}
-
-
 {#-
     The steps that end in `rows_of_events`: for the events of the keys that matter, the change that brought their row to the key
     (`_ct_row`), whether they ended a row that another had covered, and for the event that brought a row, what covered it. A row

@@ -14,10 +14,6 @@
     {% set is_new = follows and checkpoint.written < change_tables.batch_id()
         and (checkpoint.batch < log_checkpoint.batch or change_tables.columns_have_changed(spec, checkpoint)) %}
     {% set run = change_tables.fold_run(spec, log_checkpoint, history, keeps_deleted, checkpoint_before, is_new) %}
-    {% if run.kind == 'first' and run.exchanges and spec.images == 'full' and not run.log_is_outdated %}
-        {% set exchanges = change_tables.has_exchanges(spec, run, change_tables.state_relation(dedup)) %}
-        {% set run = change_tables.fold_run(spec, log_checkpoint, history, keeps_deleted, exchanges=exchanges) %}
-    {% endif %}
     {% if run.moves and run.kind != 'nothing new' and spec.images == 'partial' and not run.log_is_outdated %}
         {% do change_tables.refuse_moves_without_functions(spec) %}
     {% endif %}
@@ -75,7 +71,6 @@
     load_times             when loads were taken, where the log's checkpoint says so: sequence -> text
     has_resets             whether the table was ever truncated or loaded again
     ends_older_keys        whether it has been since the last run
-    exchanges              whether rows may have exchanged their keys in one transaction: full images need nothing else of moves
     in_time                whether all new events come after all that the state has folded
     retracted_keys         the keys, by their hashes, of which the log has retracted something that the state has folded: they are replayed
     looks                  whether events may have come late, or keys are to be replayed anyway: the run keeps the input events in a table
@@ -86,9 +81,8 @@
     log_checkpoint      the checkpoint of the log
     checkpoint_before   the checkpoint that the run adds to; none: it builds all
     is_new              whether the log has something that the state has not
-    exchanges           whether a first run of full images has found such rows
 -#}
-{% macro fold_run(spec, log_checkpoint, history=false, keeps_deleted=false, checkpoint_before=none, is_new=true, exchanges=true) %}
+{% macro fold_run(spec, log_checkpoint, history=false, keeps_deleted=false, checkpoint_before=none, is_new=true) %}
     {% set types = change_tables.column_types(spec) %}
     {% set is_first = checkpoint_before is none %}
     {% if is_first %}
@@ -96,11 +90,10 @@
     {% else %}
         {% set kind = 'since' if is_new else 'nothing new' %}
     {% endif %}
-    {% set exchanges = exchanges and log_checkpoint.moves %}
     {% set retracted = log_checkpoint.retracted_keys | selectattr(0, 'gt', checkpoint_before.batch) if not is_first else [] %}
     {% set retracted_keys = retracted | map(attribute=1) | sum(start=[]) %}
-    {#- of full images the last event decides, but where rows may have exchanged their keys; what has come since may be older than what was retracted -#}
-    {% set folds = history or keeps_deleted or spec.images == 'partial' or exchanges or retracted_keys | length > 0 %}
+    {#- of full images the last event decides, but where rows may have exchanged their keys in one transaction; what has come since may be older than what was retracted -#}
+    {% set folds = history or keeps_deleted or spec.images == 'partial' or log_checkpoint.moves or retracted_keys | length > 0 %}
     {% set in_time = not is_first and log_checkpoint.extends == checkpoint_before.batch and log_checkpoint.loads == checkpoint_before.loads %}
     {#- of a transaction that goes on, a state has but the newest row of a key -#}
     {% set looks = kind == 'since' and folds and (log_checkpoint.moves or not in_time or retracted_keys | length > 0) %}
@@ -118,7 +111,6 @@
         'folds': folds,
         'keeps_deleted': keeps_deleted,
         'moves': log_checkpoint.moves,
-        'exchanges': exchanges,
         'load_times': log_checkpoint.load_times,
         'has_resets': log_checkpoint.reset_seq > '',
         'ends_older_keys': not is_first and log_checkpoint.reset_seq > checkpoint_before.reset_seq,

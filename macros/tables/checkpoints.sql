@@ -19,7 +19,7 @@
 {#- What a log's checkpoint says before the first run, as far as that is asked. -#}
 {% macro checkpoint_of_unbuilt_log() %}
     {% do return({
-        'log': '', 'origin': '', 'batch': '', 'extends': none, 'changes': 0, 'held_changes': 0, 'uses_deletion_vectors': false, 'reset_seq': '', 'highest_seq': '',
+        'log': '', 'origin': '', 'batch': '', 'extends': none, 'held_changes': 0, 'reset_seq': '', 'highest_seq': '',
         'loads': [], 'load_times': {}, 'moves': false, 'has_reported': false, 'retracted_keys': [], 'rebuild': '', 'snapshot_seq': none, 'commits': {},
         'schema_version': 0, 'added': {}, 'absent': {}, 'renamed': {}, 'first_names': [], 'forgets': false,
     }) %}

@@ -130,6 +130,12 @@
 {%- endmacro %}
 
 
+{#- Gives a table deletion vectors in the run that makes it large, by how many rows it had before and has then. -#}
+{% macro use_deletion_vectors_once_large(state, before, after) %}
+    {% do change_tables.use_deletion_vectors(state) if before < change_tables.rows_of_large_table() <= after %}
+{% endmacro %}
+
+
 {#-
     A table that is written once, read by the run that made it, and dropped. A cached table would not do: Spark reads it
     again when raw rows land meanwhile, and keeps that of a run that fails until the server stops.

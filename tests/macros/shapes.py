@@ -115,8 +115,6 @@ ANSWERS: Answers = {
     r"^select count\(\*\) from \S+__state where _checkpoint is null$": [{"rows": 3}],
     r"order by (place|source\._raw_id) limit 3$": [],
     r"^select coalesce\(min\(record_id\)": [{"first": 10, "last": 19}],
-    # a first run of full images whose keys have moved: no transaction has both entered and ended one
-    "^select 1 as is_exchanged": [],
 }  # fmt: skip
 """What a run finds where its shape says nothing else: rows have landed, none waits, and their changes are new."""
 FOUND_BEFORE: Answers = {
@@ -127,8 +125,6 @@ FOUND_BEFORE: Answers = {
 """What the look of the run before that has found."""
 
 
-EXCHANGED = "^select 1 as is_exchanged"
-"""What a first run of full images asks of a log with moves."""
 CHANGES = {"order": "bigint", "it's": "string", "_is_deleted": "boolean", "_batch_id": "string"}
 """The columns of a user's model of `changes_since`."""
 LATE = "where _ct_is_late$"
@@ -148,9 +144,9 @@ def _since(name: str, **checkpoint: Any) -> Checkpoints:
     return {_log(name): checkpoint}
 
 
-def _state(kind: str, name: str, log: dict[str, Any] | None = None, *, is_exchanged: bool = False) -> Shape:
+def _state(kind: str, name: str, log: dict[str, Any] | None = None) -> Shape:
     """A first run of a state over a log whose checkpoint is as `log` has it."""
-    return Shape(f"{kind}_feed__{name}", {_log(name): log or {}}, {EXCHANGED: [{"1": 1}] * is_exchanged})
+    return Shape(f"{kind}_feed__{name}", {_log(name): log or {}})
 
 
 def state_since(kind: str, name: str, log: dict[str, Any] | None = None, late: int | None = None) -> Shape:
@@ -291,7 +287,6 @@ SHAPES: Mapping[str, Shape] = {
     # states, by their images
     "current__full__first": _state("current", "full"),
     "current__full__first_moves": _state("current", "full", MOVES | RESET),
-    "current__full__first_exchanges": _state("current", "full", MOVES | RESET, is_exchanged=True),
     "current__full__since": state_since("current", "full"),
     "current__full__since_reset": state_since("current", "full", RESET),
     "current__full__since_moves": state_since("current", "full", MOVES),
@@ -306,7 +301,7 @@ SHAPES: Mapping[str, Shape] = {
     "current__partial__since_column_added": state_since("current", "partial", ADDED),
     "current__partial__orphans_start_rows": _state("current", "orphans_start_rows"),
     "history__full__first": _state("history", "full"),
-    "history__full__first_exchanges": _state("history", "full", MOVES | RESET, is_exchanged=True),
+    "history__full__first_moves": _state("history", "full", MOVES | RESET),
     "history__full__since": state_since("history", "full"),
     "history__full__since_reset": state_since("history", "full", BEFORE_RESET),
     "history__full__since_late_moves": state_since("history", "full", MOVES | RESET, late=1),

@@ -46,27 +46,32 @@ def test_documents_use_deletion_vectors_since_their_first_file_has_the_checkpoin
     assert "'delta.enableDeletionVectors' = 'true'" in made
 
 
-# the log's checkpoint, the lowest sequence of the batch -> whether the log comes to use deletion vectors
-LOGS: dict[str, tuple[dict[str, Any], int, bool]] = {
-    "a small one that is merged into": ({"changes": LARGE - 3}, 5, False),
-    "one that becomes large by this batch": ({"changes": LARGE - 2}, 5, True),
-    "a large one that is merged into": ({"changes": 10 * LARGE, "uses_deletion_vectors": False}, 5, True),
-    "one that uses them already": ({"changes": 10 * LARGE, "uses_deletion_vectors": True}, 5, False),
-    "a large one that is only added to": ({"changes": 10 * LARGE}, 30, False),
+# how many changes the log has, the lowest sequence of a batch that adds one where that is 5, else three -> whether the
+# log comes to use deletion vectors
+LOGS: dict[str, tuple[int, int, bool]] = {
+    "a small one that is merged into": (LARGE - 2, 5, False),
+    "one that becomes large by this batch": (LARGE - 1, 5, True),
+    "one that becomes large as it is only added to": (LARGE - 3, 30, True),
+    "a large one that is merged into": (LARGE, 5, False),
+    "a large one that is only added to": (LARGE, 30, False),
 }
 
 
 @pytest.mark.parametrize("name", LOGS)
-def test_a_large_log_uses_deletion_vectors_from_its_first_merge_on(shapes: Shapes, name: str) -> None:
-    checkpoint, lowest, comes_to_use_them = LOGS[name]
-    sent = _sent(shapes, Shape(LOG, {LOG: checkpoint}, _in_time(lowest)))
+def test_a_log_uses_deletion_vectors_once_a_run_leaves_it_large(shapes: Shapes, name: str) -> None:
+    changes, lowest, comes_to_use_them = LOGS[name]
+    sent = _sent(shapes, Shape(LOG, {LOG: {"held_changes": changes}}, _in_time(lowest)))
     assert [sql for sql in sent if sql.startswith("alter")] == [
         USE_DELETION_VECTORS.format(SCHEMA, LOG)
     ] * comes_to_use_them
     assert sent[-1].startswith("insert" if lowest == 30 else "merge")
-    assert ('"uses_deletion_vectors": true' in sent[-1]) == (
-        comes_to_use_them or checkpoint.get("uses_deletion_vectors", False)
-    )
+
+
+@pytest.mark.parametrize(("changes", "comes_to_use_them"), [(LARGE - 1, False), (LARGE, True)])
+def test_a_log_that_is_built_large_uses_deletion_vectors(shapes: Shapes, changes: int, comes_to_use_them: bool) -> None:
+    found = {"as changes,": [{**ANSWERS["as changes,"][0], "changes": changes}]}
+    sent = [sql for sql in _sent(shapes, Shape(LOG, {}, found)) if sql.startswith("alter")]
+    assert sent == [USE_DELETION_VECTORS.format(SCHEMA, LOG)] * comes_to_use_them
 
 
 # the rows of a state before a run that adds two (None: not known, so they are counted), and after -> comes to use them

@@ -13,7 +13,6 @@ from dbt_common.exceptions import CompilationError
 from .rendering import Answers, Run
 from .shapes import (
     ADDED,
-    EXCHANGED,
     FIRST_BATCH,
     MOVES,
     RESET,
@@ -105,7 +104,7 @@ OF_CHECKPOINTS: dict[str, tuple[str, dict[str, Any], dict[str, Any] | None, dict
     "partial images, changes in time, no look": ("current_feed__partial", EXTENDED, {}, ADDS | {"looks": False}),
     "a history that has taken in the same batch": ("history_feed__full", EXTENDED, EXTENDED, {"kind": "nothing new"}),
     "a log that was set back to an older version": ("history_feed__full", {}, {"batch": BATCH}, FIRST),
-    "a first run over moves": ("current_feed__full", MOVES, None, FIRST | {"folds": False, "looks": False}),
+    "a first run over moves": ("current_feed__full", MOVES, None, FIRST | {"folds": True, "looks": False}),
     "moves of full images, in time": ("current_feed__full", EXTENDED | MOVES, {}, ADDS | {"folds": True} | IN_TIME),
     "moves of partial images, in time": ("current_feed__partial", EXTENDED | MOVES, {}, ADDS | IN_TIME),
     "moves of a history, in time": ("history_feed__full", EXTENDED | MOVES, {}, ADDS | IN_TIME),
@@ -242,15 +241,14 @@ def test_a_run_is_in_time_only_where_the_log_says_so(shapes: Shapes, name: str, 
     _has(_run(shapes, Shape(model, {f"dedup_{model.split('_', 1)[1]}": log, model: state})), ADDS | PERHAPS_LATE)
 
 
-@pytest.mark.parametrize("is_exchanged", [False, True])
+@pytest.mark.parametrize("log", [{}, MOVES], ids=["plain", "moves"])
 @pytest.mark.parametrize("kind", ["current", "history"])
-def test_a_first_run_of_full_images_asks_whether_rows_have_exchanged_their_keys(
-    shapes: Shapes, kind: str, is_exchanged: bool
+def test_a_first_run_of_full_images_follows_rows_where_keys_have_moved(
+    shapes: Shapes, kind: str, log: dict[str, Any]
 ) -> None:
-    answers = {EXCHANGED: [{"1": 1}] * is_exchanged}
-    run = shapes.run(Shape(f"{kind}_feed__full", {"dedup_feed__full": MOVES}, answers))
-    _has(run.run, FIRST | {"exchanges": is_exchanged, "folds": is_exchanged or kind == "history"})
-    assert ("events_with_rows" in run.rendered) == is_exchanged
+    run = shapes.run(Shape(f"{kind}_feed__full", {"dedup_feed__full": log}))
+    _has(run.run, FIRST | {"folds": log == MOVES or kind == "history"})
+    assert ("events_with_rows" in run.rendered) == (log == MOVES)
 
 
 def _statements(run: Run) -> list[str]:

@@ -240,7 +240,6 @@ put_together as (
     {% do return({
         'reads': 'topic = ' ~ change_tables.text_literal(spec.topic) if spec.topic and not spec.hold_open_transactions else none,
         'kind': 'whole_number', 'group': ['topic', 'partition'], 'columns': ['offset'], 'record': ['key', 'value'],
-        'only': 'topic = ' ~ change_tables.text_literal(spec.topic) if spec.topic else none,
     }) %}
 {% endmacro %}
 
