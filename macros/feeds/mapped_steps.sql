@@ -22,10 +22,12 @@
     columns          SQL of the further columns that a format has
 -#}
 {% macro mapping_of(spec) %}
-    {% do return(dict({
+    {% set mapping = dict({
         'message': none, 'only': none, 'changed_at': none, 'transaction_id': none, 'row': none, 'row_before': none, 'not_captured': none,
         'position': none, 'bytes_as': 'hex', 'columns': {},
-    }, **change_tables.part_of_format(spec, 'mapping'))) %}
+    }, **change_tables.part_of_format(spec, 'mapping')) %}
+    {% do return(mapping) if not mapping.message or change_tables.message_is_map(mapping.message) %}
+    {% do return(dict(mapping, message=dict(mapping.message, type=change_tables.message_type_with_texts(mapping)))) %}
 {% endmacro %}
 
 
@@ -177,7 +179,7 @@ read_rows as (
         {{ change_tables.names_as_matched(spec, images.row, beside) }} as _ct_row,
         {{ change_tables.names_as_matched(spec, images.row_before, beside) if images.has_before else 'cast(null as map<string, string>)' }} as _ct_row_before,
         {%- endif %}
-        cast({{ mapping.transaction_id or 'null' }} as string) as _ct_transaction_id
+        {{ change_tables.readable(mapping.transaction_id) if mapping.transaction_id else 'cast(null as string)' }} as _ct_transaction_id
     from {{ 'parsed' if message else 'landed' }}
     {%- if mapping.only %}
     where {{ change_tables.concerns_entry(mapping) }}

@@ -99,7 +99,11 @@
 
 
 {% macro _texts_of_column(spec, name, row) -%}
-    array_distinct(array_compact(array({{ row }}[{{ change_tables._names_in_rows(spec, name) | join('], ' ~ row ~ '[') }}])))
+    {%- set texts = [] -%}
+    {%- for literal in change_tables._names_in_rows(spec, name) -%}
+        {%- do texts.append(change_tables.as_compared(row ~ '[' ~ literal ~ ']', 'string', change_tables.column_of(spec, name).data_type)) -%}
+    {%- endfor -%}
+    array_distinct(array_compact(array({{ texts | join(', ') }})))
 {%- endmacro %}
 
 

@@ -178,12 +178,11 @@ staged_rows as (
     what is of these.
 -#}
 {% macro staged_with_snapshot(spec, bound) -%}
-{%- set forgets = not bound.with_forgotten and change_tables.has_forgotten_keys(spec) -%}
 {%- if spec.snapshot and bound.snapshot -%}
 {{ change_tables.snapshot_steps(spec, bound) }},
 
 {% endif -%}
-{{ 'staged_deliveries' if forgets else 'staged' }} as (
+{{ change_tables._step_of_deliveries(spec, bound) }} as (
 
     select {{ '*, false as _ct_is_of_load' if spec.snapshot and bound.snapshot else '*' }}
     from staged_rows
@@ -194,8 +193,34 @@ staged_rows as (
     {%- endif %}
 
 )
-{%- if forgets %},
+{{- change_tables._without_forgotten(spec, bound) }}
+{%- endmacro %}
+
+
+{#- The same of the rows of the load alone. -#}
+{% macro steps_of_load(spec) -%}
+{%- set bound = {'predicate': none, 'snapshot': true, 'arrival': none} -%}
+{{ change_tables.snapshot_steps(spec, bound) }},
+
+{{ change_tables._step_of_deliveries(spec, bound) }} as (
+
+    select *
+    from staged_snapshot
+
+)
+{{- change_tables._without_forgotten(spec, bound) }}
+{%- endmacro %}
+
+
+{% macro _step_of_deliveries(spec, bound) -%}
+    {{- 'staged' if bound.with_forgotten or not change_tables.has_forgotten_keys(spec) else 'staged_deliveries' -}}
+{%- endmacro %}
+
+
+{% macro _without_forgotten(spec, bound) -%}
+    {%- if change_tables._step_of_deliveries(spec, bound) != 'staged' -%}
+,
 
 {{ change_tables.steps_without_forgotten(spec, bound) }}
-{%- endif %}
+    {%- endif -%}
 {%- endmacro %}

@@ -148,7 +148,7 @@
             [{'text': 'column ' ~ (column.label or column.name)}], change_tables.landed_value(column.name, landed),
             change_tables.landed_tree(column, landed), change_tables.type_tree(column.data_type)
         ) %}
-        {% for check in [change_tables.two_values(landed.get(column.name | lower, {}), column.label or column.name), check] if check %}
+        {% for check in [change_tables.two_values(landed.get(column.name | lower, {}), column.label or column.name, column.data_type), check] if check %}
             {% do checks.append(check) %}
         {% endfor %}
     {% endfor %}

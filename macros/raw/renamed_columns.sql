@@ -64,13 +64,19 @@
 {% endmacro %}
 
 
-{#- SQL for what is wrong with a row that has a column under two names with different values; empty where none can have. -#}
-{% macro two_values(column, label) %}
+{#-
+    SQL for what is wrong with a row that has a column under two names with different values; empty where none can have.
+
+    column      as `one_landed` returns it
+    label       how the message names it
+    data_type   its declared type
+-#}
+{% macro two_values(column, label, data_type) %}
     {% set parts = column.parts or [] %}
     {% do return('') if not parts %}
     {% set values = [] %}
     {% for part in parts %}
-        {% do values.append(change_tables.comparable_value(part.value, column.data_type)) %}
+        {% do values.append(change_tables.comparable_value(change_tables.as_compared(part.value, column.data_type, data_type), column.data_type)) %}
     {% endfor %}
     {% set values = 'array_distinct(array_compact(array(' ~ values | join(', ') ~ ')))' %}
     {% set text = 'hex(value)' if change_tables.canonical_type(column.data_type) == 'binary' else 'cast(value as string)' %}
@@ -78,6 +84,14 @@
         'case when size(' ~ values ~ ') > 1 then concat(' ~ change_tables.text_literal(change_tables.said_of_two_values(label, parts | map(attribute='name')))
         ~ ', array_join(transform(' ~ values ~ ', value -> ' ~ text ~ "), ', ')) end"
     ) %}
+{% endmacro %}
+
+
+{#- A value as it is compared with that under another name: of a `char`, blanks at the end do not count. -#}
+{% macro as_compared(value, landed_type, data_type) %}
+    {% set landed, declared = change_tables.type_tree(landed_type), change_tables.type_tree(data_type) %}
+    {% set is_padded = modules.re.search('(?i)\\bchar *\\(', declared.text) and change_tables.reading_of(landed, declared, '').verdict == 'taken' %}
+    {% do return(change_tables.read_value(value, landed, declared) if is_padded else value) %}
 {% endmacro %}
 
 

@@ -115,16 +115,19 @@
 
 {#- The same of SQL for its columns, in their order. A key of several columns has the first names of these. -#}
 {% macro text_of_key(spec, values) -%}
+    {%- set named, kinds = [], [] -%}
+    {%- for name in spec.key -%}
+        {%- do kinds.append(change_tables.type_tree(change_tables.column_of(spec, name).data_type).kind) -%}
+        {#- the text of -0.0 is another than that of 0.0, which is the same key -#}
+        {%- set value = values[loop.index0] ~ (' + cast(0 as ' ~ kinds[-1] ~ ')' if kinds[-1] in ['float', 'double']) -%}
+        {%- do named.append(change_tables.under_first_name(spec, name, value) if spec.key | length > 1 else value) -%}
+    {%- endfor -%}
     {%- if spec.key | length > 1 -%}
-        {%- set named = [] -%}
-        {%- for name in spec.key -%}
-            {%- do named.append(change_tables.under_first_name(spec, name, values[loop.index0])) -%}
-        {%- endfor -%}
         to_json(struct({{ named | join(', ') }}), {{ change_tables.json_options() }})
-    {%- elif change_tables.column_of(spec, spec.key[0]).data_type | lower == 'binary' -%}
-        hex({{ values[0] }})
+    {%- elif kinds == ['binary'] -%}
+        hex({{ named[0] }})
     {%- else -%}
-        cast({{ values[0] }} as string)
+        cast({{ named[0] }} as string)
     {%- endif -%}
 {%- endmacro %}
 

@@ -296,7 +296,10 @@
             ~ " else " ~ change_tables._has_finer_digits(value, declared.places) ~ " end"
         ) %}
     {% elif is_text and declared.kind in ['float', 'double'] %}
-        {% do return("(abs(" ~ read ~ ") = " ~ declared.kind ~ "('infinity') and not " ~ text ~ " rlike '[iI][nN][fF]')") %}
+        {#- one out of range; with the sign of a type, or in hex digits, it is no number to others -#}
+        {% do return(
+            "((abs(" ~ read ~ ") = " ~ declared.kind ~ "('infinity') and not " ~ text ~ " rlike '[iI][nN][fF]') or " ~ text ~ " rlike '[0-9.][dDfF]|[xX]')"
+        ) %}
     {% elif declared.kind in ['float', 'double'] %}
         {#- a number that lands exact, or as a double, must keep its digits -#}
         {% do return('(cast(' ~ read ~ ' as double) <> ' ~ value ~ ' and cast(' ~ read ~ ' as string) <> cast(' ~ value ~ ' as string))') if landed.kind == 'double' %}
@@ -313,12 +316,11 @@
         {% do return(change_tables._has_finer_digits(value, places) if landed.places > places else '') %}
     {% elif declared.kind == 'date' and is_text %}
         {% set time = change_tables.read_value(value, landed, change_tables.type_tree('timestamp')) %}
-        {% do return('not ' ~ time ~ ' <=> try_cast(' ~ read ~ ' as timestamp)') %}
+        {% do return('not ' ~ time ~ ' <=> try_cast(' ~ read ~ ' as timestamp) or ' ~ change_tables.names_no_day(value)) %}
     {% elif declared.kind == 'date' %}
         {% do return('not ' ~ value ~ ' <=> try_cast(' ~ read ~ ' as ' ~ landed.kind ~ ')') %}
     {% elif is_text %}
-        {#- a time of day alone would be taken as one of today -#}
-        {% set lost = text ~ " rlike '^ *T?[0-9]+:'" %}
+        {% set lost = change_tables.names_no_day(value) %}
         {% if declared.kind == 'timestamp_ntz' %}
             {#- a zone, which Spark would drop without a message -#}
             {% set lost = lost ~ " or " ~ text ~ " rlike '[0-9]:[0-9][0-9.:]* *[-+A-Za-z]'" %}
@@ -330,6 +332,12 @@
     {% endif %}
     {% do return('') %}
 {% endmacro %}
+
+
+{#- True of what Spark reads as a time though it has no day: a time of day would be one of today, and a number a year, whatever it counts. -#}
+{% macro names_no_day(value) -%}
+    cast({{ value }} as string) rlike '^ *T?[0-9]+:|^[^0-9A-Za-z]*[0-9]+[^0-9A-Za-z]*$'
+{%- endmacro %}
 
 
 {#- True where a digit other than 0 is past the first `places` digits after the decimal point. -#}

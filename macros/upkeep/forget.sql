@@ -190,8 +190,8 @@
     {% set door = change_tables.forgotten_keys(spec) %}
     {% set among = change_tables.text_literals(hashes) %}
     {% set row_id = change_tables.row_id_column() %}
-    {#- above every sequence -#}
-    {% set until = "select explode(array(" ~ among ~ ")) as key_hash, '~' as until_seq" %}
+    {#- above every sequence: no text begins with this byte -#}
+    {% set until = "select explode(array(" ~ among ~ ")) as key_hash, cast(X'FF' as string) as until_seq" %}
     {% set until = '(select key_hash, max(until_seq) as until_seq from (' ~ (until if load_cached_relation(door) is none else 'select key_hash, until_seq from ' ~ door ~ ' union all ' ~ until) ~ ') group by key_hash)' %}
     {% set literal = change_tables.text_literal(salt) %}
     {% if load_relation(spec.relation) is none %}

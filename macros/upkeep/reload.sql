@@ -63,9 +63,9 @@
 
 
 {% macro _faults_of_load(spec, name, load, current, at_least, with_rejected) %}
-    {% set staged = 'with ' ~ change_tables.snapshot_steps(spec, {'predicate': none, 'snapshot': true, 'arrival': none}) %}
+    {% set staged = 'with ' ~ change_tables.steps_of_load(spec) %}
     {% set codes, rows = [], namespace(all=0) %}
-    {% for row in run_query(staged ~ ' select ' ~ change_tables.code_of('_status_reason') ~ ' as code, count(*) as number from staged_snapshot group by 1 order by 1').rows %}
+    {% for row in run_query(staged ~ ' select ' ~ change_tables.code_of('_status_reason') ~ " as code, count(*) as number from staged where _status <> 'ignored' group by 1 order by 1").rows %}
         {% set rows.all = rows.all + row['number'] | int %}
         {% do codes.append(row['number'] ~ ' ' ~ row['code']) if row['code'] is not none %}
     {% endfor %}
@@ -104,7 +104,7 @@ keys_of_both as (
         count(distinct _raw_id) as contents,
         false as lives,
         false as may_end
-    from staged_snapshot
+    from staged
     where _status = 'accepted'
     group by 1
     {%- if current %}

@@ -142,6 +142,36 @@ WRITTEN_ROWS: set[tuple[Any, ...]] = {
     (8, None, None, None, f"-{'9' * 36}.99", None),
 }
 
+OF_STRUCT = {
+    "format": "mapped",
+    "key": ["id"],
+    "message": {
+        "column": "doc",
+        "type": "op string, n int, row struct<id: decimal(3,1), price: decimal(5,2), share: float, day: date,"
+        " told: decimal(3,1), prices: array<decimal(5,2)>, days: array<date>>, was struct<id: decimal(3,1)>",
+    },
+    "operation": "message.op",
+    "operations": WORDS,
+    "sequence": ["message.n"],
+    "row": "message.row",
+    "row_before": "message.was",
+}
+OF_STRUCT_COLUMNS = {
+    "id": "decimal(3,1)",
+    "price": "decimal(5,2)",
+    "share": "double",
+    "day": "date",
+    "told": "string",
+    "prices": "array<decimal(5,2)>",
+    "days": "array<date>",
+}
+
+
+def of_struct(number: int, op: str, row: str, was: str = "null") -> list[Any]:
+    """A message with rows as the source has written them, digit by digit."""
+    return [f'{{"op": "{op}", "n": {number}, "row": {row}, "was": {was}}}']
+
+
 JSON_TEXTS = {
     "format": "mapped",
     "key": ["id"],
@@ -262,21 +292,29 @@ CASES: Sequence[Case] = [
         shown="id, name, cast(amount as string)",
     ),
     Case(
-        Entry("json_texts", JSON_TEXTS, {"id": "bigint", "name": "string"}, ALL),
+        # of a `char`, the blanks at the end do not make another value under the name before
+        Entry(
+            "json_texts",
+            JSON_TEXTS,
+            {"id": "bigint", "name": "char(9)"},
+            ALL,
+            column_meta={"name": {"renamed_from": "title"}},
+        ),
         {"n": "int", "action": "string", "new": "string", "old": "string"},
         [
             [
-                [1, "I", '{"id": 1, "name": "a"}', None],
-                [2, "I", '{"id": 2, "name": "b"}', "null"],
+                [1, "I", '{"id": 1, "name": "a", "title": "a        "}', None],
+                [2, "I", '{"id": 2, "name": "b  ", "title": "b"}', "null"],
                 [3, "U", '{"id": 3, "name": "moved"}', '{"id": 1, "name": "a"}'],
                 # it would have moved a row, too, if the one before had not been cut
                 [4, "U", '{"id": 4, "name": "moved"}', '{"id": 2, "name": "b'],
                 [5, "U", '{"id": 2, "name": "updated"}', ""],
                 [6, "D", None, '{"id": 3, "name": "mo'],
+                [8, "U", '{"id": 2, "name": "b", "title": "other"}', None],
             ],
             [[7, "D", None, '{"id": 2, "name": "updated"}']],
         ],
-        {("accepted", None): 5, ("rejected", "data_missing"): 2},
+        {("accepted", None): 5, ("rejected", "data_missing"): 2, ("rejected", "value_does_not_fit"): 1},
         [{(2, "updated"), (3, "moved")}, {(3, "moved")}],
     ),
     Case(
@@ -348,29 +386,86 @@ CASES: Sequence[Case] = [
                 [b"0001", "I", 1, "a text"],
                 [b"\xff\x01", "U", 1, "no text"],
                 [b"0002\n", "U", 1, "a text of two lines"],
+                ["\U0010ffff".encode(), "Q", 1, "above every text"],
             ],
             [],
         ],
-        {("accepted", None): 2, ("rejected", "change_seq_malformed"): 1},
+        {("accepted", None): 2, ("rejected", "change_seq_malformed"): 1, ("rejected", "unknown_operation"): 1},
         [{(1, "a text of two lines")}] * 2,
     ),
     Case(
-        Entry("sequence_in_hex", LOG_NUMBERS | {"sequence": [{"sql": "hex(lsn)", "kind": "text"}]}, NAMED, ALL),
+        # transactions that are no UTF-8 are shown as the digits of their bytes, or they would look alike
+        Entry(
+            "sequence_in_hex",
+            LOG_NUMBERS | {"sequence": [{"sql": "hex(lsn)", "kind": "text"}], "transaction_id": "lsn"},
+            NAMED,
+            ALL,
+        ),
         {"lsn": "binary", "action": "string", "id": "bigint", "name": "string"},
         [
             [[b"\xff\x02", "U", 1, "last"], [b"\xff\x01", "I", 1, "first"]],
-            [[b"\xff\x00", "U", 1, "before"], [b"\x00\xff", "I", 2, "b"]],
+            [[b"\xff\x00", "U", 1, "before"], [b"\x00\xff", "I", 2, "b"], [b"T4", "I", 3, "c"]],
         ],
-        {("accepted", None): 4},
-        [{(1, "last")}, {(1, "last"), (2, "b")}],
+        {("accepted", None): 5},
+        [{(1, "last", "FF02")}, {(1, "last", "FF02"), (2, "b", "00FF"), (3, "c", "T4")}],
+        shown="id, name, _transaction_id",
     ),
     Case(
         # a number that ends in a line break would sort one digit too low
-        Entry("sequence_with_line_break", LOG_NUMBERS, NAMED, ALL),
-        {"lsn": "string", "action": "string", "id": "bigint", "name": "string"},
-        [[["9", "I", 1, "ninth"], ["12\n", "U", 1, "no number"], ["10", "U", 1, "tenth"]], []],
-        {("accepted", None): 2, ("rejected", "change_seq_malformed"): 1},
+        Entry(
+            "sequence_with_line_break",
+            LOG_NUMBERS,
+            NAMED | {"name": "char(9)"},
+            ALL,
+            column_meta={"name": {"renamed_from": "title"}},
+        ),
+        {"lsn": "string", "action": "string", "id": "bigint", "name": "string", "title": "string"},
+        [
+            [
+                ["9", "I", 1, "ninth", None],
+                ["12\n", "U", 1, "no number", None],
+                ["10", "U", 1, "tenth", "tenth    "],
+                ["11", "U", 1, "one", "other"],
+            ],
+            [],
+        ],
+        {("accepted", None): 2, ("rejected", "change_seq_malformed"): 1, ("rejected", "value_does_not_fit"): 1},
         [{(1, "tenth")}] * 2,
+    ),
+    Case(
+        # a value of a struct is read as every other text, not as Spark's JSON reader would round or cut it
+        Entry("struct_in_message", OF_STRUCT, OF_STRUCT_COLUMNS, ALL),
+        {"doc": "string"},
+        [
+            [
+                of_struct(1, "I", '{"id": 1, "price": 1.50, "share": 0.1, "day": "2026-01-31", "told": 1.50}'),
+                of_struct(2, "I", '{"id": 2.0, "price": 15e-1, "share": 16777217, "prices": [1.50, null, -999.99]}'),
+                of_struct(3, "I", '{"id": 3, "price": 1.555}'),
+                of_struct(4, "I", '{"id": 4, "price": "1.555"}'),
+                of_struct(5, "I", '{"id": 5, "price": 1.0000000000000000000000000000000000000001}'),
+                of_struct(6, "I", '{"id": 6, "day": "2026-01-31 12:00:00"}'),
+                of_struct(7, "I", '{"id": 7, "prices": [1, 1.555]}'),
+                of_struct(8, "I", '{"id": 8, "days": ["2026-01-31", "2026-01-31 12:00:00"]}'),
+                of_struct(9, "I", '{"id": 9.05}'),
+                of_struct(10, "U", '{"id": 2, "price": 7}', '{"id": 1.04}'),
+            ],
+            [
+                of_struct(11, "U", '{"id": 3, "days": ["2026-01-31"]}', '{"id": 2.00}'),
+                of_struct(12, "D", "null", '{"id": 1.04}'),
+            ],
+        ],
+        {("accepted", None): 3, ("rejected", "value_does_not_fit"): 9},
+        [
+            {
+                ("1.0", "1.50", 0.1, "2026-01-31", "1.50", None, None),
+                ("2.0", "1.50", 16777217.0, None, None, "[1.50, null, -999.99]", None),
+            },
+            {
+                ("1.0", "1.50", 0.1, "2026-01-31", "1.50", None, None),
+                ("3.0", None, None, None, None, None, "[2026-01-31]"),
+            },
+        ],
+        shown="string(id), string(price), share, string(day), told, string(prices), string(days)",
     ),
     Case(
         Entry("structs", STRUCTS, COLUMNS, ALL),

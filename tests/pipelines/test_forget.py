@@ -202,6 +202,12 @@ def test_a_forgotten_key_is_gone_from_every_table_with_those_its_row_moved_throu
     assert f"to know: {SCHEMA}.taken_in reads these models, and may hold values: erase there\n" in said
     assert lake.raw.query(f"select count(*) from {SCHEMA}.change_table_acknowledgements") == [(1,)]
     assert lake.raw.query(f"show tables in {SCHEMA}_dbt_test__audit") == []
+    # a load that is older is taken without the rows of these keys
+    later = replace(PERSONS, change_table=PERSONS.change_table | {"snapshot_seq": seq(5)})
+    lake.project.write_sources([later, MESSAGES], ["persons_full"])
+    code, said, _ = lake.command("reload", "persons", "--dry-run")
+    assert (code, "has 1 rows of 1 keys; of 1 keys that live it ends 0, and it begins 0\n" in said) == (0, True), said
+    lake.project.write_sources([PERSONS, MESSAGES], ["persons_full"])
     # raw has lost its rejected rows: they are known by their JSON
     lake.raw.query(f"delete from {SCHEMA}_raw.messages where offset > 1")
     assert lake.forget("--key", '{"id": "7"}', table="messages")[0] == 0
@@ -260,9 +266,16 @@ def test_a_key_that_is_nowhere_is_remembered(lake: Lake) -> None:
 
 
 SAID = 'she said "no\\yes"'
-OF_ODD = {"code": "char(4)", "key_hash": "string", "bytes": "binary", "price": "decimal(5,2)", "until_seq": "string"}
+OF_ODD = {
+    "code": "char(4)",
+    "key_hash": "string",
+    "bytes": "binary",
+    "price": "decimal(5,2)",
+    "ratio": "double",
+    "until_seq": "string",
+}
 """Two of its names are those of columns that the package's own table has."""
-ODD = Entry("odd", TWO_HEADERS | {"key": ["code", "key_hash", "bytes", "price"]}, OF_ODD, ("stg", "dedup"))
+ODD = Entry("odd", TWO_HEADERS | {"key": ["code", "key_hash", "bytes", "price", "ratio"]}, OF_ODD, ("stg", "dedup"))
 DESCRIBED = Entry(
     "described",
     {
@@ -294,8 +307,9 @@ def odd(consumer: Callable[[str], Consumer], raw: Raw) -> Consumer:
     project = consumer("forgotten_odd")
     project.write([ODD, DESCRIBED, LOADS, EMPTIED])
     raw.create("forgotten_odd_raw.odd", HEADERS | OF_ODD | {"code": "string"}, "delta")
-    key = ["a   ", SAID, b"\xff\x00", Decimal("1.50")]
-    others = [["b", *key[1:]], ["a", "she said ", *key[2:]], [*key[:2], b"\xff", key[3]], [*key[:3], Decimal("1.55")]]
+    key = ["a   ", SAID, b"\xff\x00", Decimal("1.50"), -0.0]
+    others = [["b", *key[1:]], ["a", "she said ", *key[2:]], [*key[:2], b"\xff", *key[3:]], [*key[:4], 1.0]]
+    others += [[*key[:3], Decimal("1.55"), 0.0]]
     raw.insert("forgotten_odd_raw.odd", [bare(10, "?", *row, PERSON) for row in [key, *others]])
     raw.create("forgotten_odd_raw.described", {"n": "int", "value": "string"}, "delta")
     row = {"said": SAID, "bytes": "FF00", "day": 20484}
@@ -322,7 +336,7 @@ def odd(consumer: Callable[[str], Consumer], raw: Raw) -> Consumer:
 @pytest.mark.parametrize(
     ("table", "key"),
     [
-        ("odd", {"code": "a ", "key_hash": SAID, "bytes": "ff00", "price": 1.5}),
+        ("odd", {"code": "a ", "key_hash": SAID, "bytes": "ff00", "price": 1.5, "ratio": 0}),
         ("described", {"said": SAID, "bytes": "ff00", "day": "2026-01-31"}),
     ],
 )
@@ -342,7 +356,7 @@ def test_a_row_that_raw_has_lost_is_found_by_its_key_however_json_has_it(
 
 
 def test_a_key_that_the_type_of_its_column_would_round_is_refused(odd: Consumer) -> None:
-    key = {"code": "a", "key_hash": SAID, "bytes": "ff00", "price": 1.555}
+    key = {"code": "a", "key_hash": SAID, "bytes": "ff00", "price": 1.555, "ratio": 0}
     code, _, error = odd.command("forget", "odd", "--key", json.dumps(key))
     assert (code, "column price is decimal(5, 2), and what is given as its value is not" in error) == (1, True)
 

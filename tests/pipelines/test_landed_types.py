@@ -62,6 +62,9 @@ NO_WHOLE_TEXTS = [
     )
 ]
 
+NO_FLOATS = ["'1d'", "'1.F'", "'0x1p3'"]
+"""Texts that Java takes for floating-point numbers."""
+
 # text -> what it is as timestamp, timestamp_ntz and date in UTC; None where it does not fit
 TIMES_AS_TEXT: Mapping[str, tuple[str | None, str | None, str | None]] = {
     "2026-01-31 12:00:00.1234567": ("2026-01-31 12:00:00.123456", "2026-01-31 12:00:00.123456", None),
@@ -80,6 +83,11 @@ TIMES_AS_TEXT: Mapping[str, tuple[str | None, str | None, str | None]] = {
     "2026-01-31:12:00:00: + 01:00": (None, None, None),
     "2026-01-31:25:00:00": (None, None, None),
     "2026-01-31x12:00:00": (None, None, None),
+    # as a time, a number would be a year, whatever it counts
+    "20484": (None, None, None),
+    " +2026 ": (None, None, None),
+    "2026-01": ("2026-01-01 00:00:00", "2026-01-01 00:00:00", "2026-01-01"),
+    "-2026-01-31": ("-2026-01-31 00:00:00", "-2026-01-31 00:00:00", "-2026-01-31"),
 }
 
 VALUES: Mapping[str, Sequence[str]] = {
@@ -104,7 +112,7 @@ VALUES: Mapping[str, Sequence[str]] = {
         for text in ("", "1", "1.5", "-7", "x", "true", "1E2", "1e400", "2026-01-31", *TIMES, "12:00:00", "9e18", "NaN")
     ]
     + ["'2026-01-31 12:00:00+02:00'", "'0.000000000000000000001'", *(f"'{time}'" for time in TIMES_AS_TEXT)]
-    + [*WHOLE_TEXTS, *NO_WHOLE_TEXTS],
+    + [*WHOLE_TEXTS, *NO_WHOLE_TEXTS, *NO_FLOATS],
     "binary": ["X'C3A4'", "X''", "X'FF'", "X'61'"],
     "date": ["date'2026-01-31'", "date'0001-01-01'", "date'9999-12-31'", "date_from_unix_date(2147483647)"],
     "timestamp": [*(f"timestamp'{time}'" for time in TIMES), *EXTREME_TIMES],
@@ -165,7 +173,17 @@ REJECTED: Mapping[tuple[str, str], set[str] | None] = {
             "0.000000000000000000001",
         )
     }
-    | {"'2026-01-31 12:00:00+02:00'", *(f"'{time}'" for time in TIMES_AS_TEXT), *NO_WHOLE_TEXTS},
+    | {
+        "'2026-01-31 12:00:00+02:00'",
+        *(f"'{time}'" for time in TIMES_AS_TEXT if time not in ("20484", " +2026 ")),
+        *NO_WHOLE_TEXTS,
+        *NO_FLOATS,
+    },
+    ("string", "double"): {
+        *(f"'{text}'" for text in ("", "x", "true", "1e400", "2026-01-31", *TIMES, "12:00:00", "5.0x", ".")),
+        *(f"'{text}'" for text in ("2026-01-31 12:00:00+02:00", *TIMES_AS_TEXT) if text not in ("20484", " +2026 ")),
+        *NO_FLOATS,
+    },
     ("timestamp", "timestamp_ntz"): set(),
     ("timestamp_ntz", "timestamp"): set(),
     ("string", "binary"): None,

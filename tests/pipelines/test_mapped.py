@@ -184,3 +184,11 @@ def test_a_truncate_is_no_change_of_a_forgotten_key(project: Consumer, raw: Raw)
     assert code == 0, complained
     project.dbt("run", "--select", "dedup_feed__truncated", "current_feed__truncated", "--full-refresh")
     assert raw.query(f"select id, name from {SCHEMA}.current_feed__truncated") == [(2, "stays")]
+
+
+@pytest.mark.usefixtures("results")
+def test_a_row_is_found_by_its_key_whatever_its_sequence_begins_with(project: Consumer) -> None:
+    code, said, complained = project.command("forget", "sequence_of_bytes", "--key", '{"id": 1}')
+    assert (code, f"{SCHEMA}.dedup_feed__sequence_of_bytes__quarantine: 2 rows deleted\n" in said) == (0, True), (
+        complained
+    )

@@ -43,7 +43,7 @@
             {% set there = landed.values() | map(attribute='name') | select('in', of_names | map(attribute='name') | list) | list %}
             {% do first_of.update({name: there[0]}) %}
             {% do others.extend(there[1:]) %}
-            {% do two_values.append(change_tables.two_values(matches[name], name)) if of_names | length > 1 %}
+            {% do two_values.append(change_tables.two_values(matches[name], name, change_tables.column_of(spec, name).data_type)) if of_names | length > 1 %}
         {% endif %}
     {% endfor %}
     {% do found.update({'two_values': 'coalesce(' ~ two_values | join(', ') ~ ', null)' if two_values else ''}) %}
