@@ -8,7 +8,7 @@
 
 {#- Bytes or text as JSON can have them: as text where they are valid UTF-8, else as hex digits. -#}
 {% macro readable(name) -%}
-    if(is_valid_utf8(cast({{ name }} as string)), cast({{ name }} as string), hex({{ name }}))
+    if(is_valid_utf8(cast({{ name }} as string)), cast({{ name }} as string), hex(cast({{ name }} as string)))
 {%- endmacro %}
 
 

@@ -45,7 +45,7 @@
         'path': '$' ~ (given[parts[0] | length:] if parts[0] == 'message' else ''),
     } %}
     {% if tree.kind == 'struct' %}
-        {% do return(dict(row, kind='fields', text='_ct_text' if parts[0] == 'message' and mapping.message else none)) %}
+        {% do return(dict(row, kind='fields')) %}
     {% elif tree.kind == 'string' and parts[0] == 'message' and mapping.message %}
         {#- by the time that it is a text, its numbers have lost digits -#}
         {% do change_tables.refuse_entry(spec, "`" ~ setting ~ "` must be a map<string, string> or a struct in the `type` of `message`, got '" ~ given ~ "', which is string") %}
@@ -58,46 +58,6 @@
     {% do change_tables.refuse_entry(spec,
         "`" ~ setting ~ "` must be a struct, a map<string, string> or a JSON object as text, got '" ~ given ~ "', which is " ~ tree.text
     ) %}
-{% endmacro %}
-
-
-{#-
-    The type by which a message is read, as it is given. But of rows that are structs, what Spark's JSON reader would round or cut to its type is
-    read as a text. Within arrays, maps and structs, where such a text would not have all digits, numbers are read with as many as a type has.
--#}
-{% macro message_type_with_texts(mapping) %}
-    {% set rows = [mapping.row, mapping.row_before] | select | map('lower') | list %}
-    {% do return(change_tables._type_with_texts(change_tables.type_tree('struct<' ~ mapping.message.type ~ '>'), rows, 'message')[7:-1]) %}
-{% endmacro %}
-
-
-{% macro _type_with_texts(tree, rows, path) %}
-    {% do return(tree.text) if tree.kind != 'struct' %}
-    {% set fields = [] %}
-    {% for field in tree.fields %}
-        {% set of_field = (path ~ '.' ~ field.name) | lower %}
-        {% set type = change_tables._type_of_text(field.tree) if path in rows else change_tables._type_with_texts(field.tree, rows, of_field) %}
-        {% do fields.append(change_tables.quoted(field.name) ~ ': ' ~ type) %}
-    {% endfor %}
-    {% do return('struct<' ~ fields | join(', ') ~ '>') %}
-{% endmacro %}
-
-
-{% macro _type_of_text(tree, is_within=false) %}
-    {% if tree.kind == 'array' %}
-        {% do return('array<' ~ change_tables._type_of_text(tree.element, true) ~ '>') %}
-    {% elif tree.kind == 'map' %}
-        {% do return('map<' ~ tree.key.text ~ ', ' ~ change_tables._type_of_text(tree.element, true) ~ '>') %}
-    {% elif tree.kind == 'struct' %}
-        {% set fields = [] %}
-        {% for field in tree.fields %}
-            {% do fields.append(change_tables.quoted(field.name) ~ ': ' ~ change_tables._type_of_text(field.tree, true)) %}
-        {% endfor %}
-        {% do return('struct<' ~ fields | join(', ') ~ '>') %}
-    {% elif tree.kind == 'date' or (tree.kind in ['decimal', 'float', 'double'] and not is_within) %}
-        {% do return('string') %}
-    {% endif %}
-    {% do return({'decimal': 'decimal(38, %s)' % (38 - (tree.digits or 0) + (tree.places or 0)), 'float': 'double'}.get(tree.kind, tree.text)) %}
 {% endmacro %}
 
 
@@ -196,7 +156,7 @@
         {% set lacks = [] %}
         {% set of_before = change_tables._field_of_row(spec, before, column.name, lacks) if before else none %}
         {% do missing.extend(lacks) if column.name in spec.key %}
-        {% do found_before.update({column.name: dict(of_before, sql=change_tables._exact_field(spec, mapping, column, of_before, before))}) if before and not lacks %}
+        {% do found_before.update({column.name: of_before}) if before and not lacks %}
         {% for value in [found[column.name], of_before] if value and value.parts %}
             {% do images.two_values.append(change_tables.two_values(value, column.name, column.data_type)) %}
         {% endfor %}
@@ -213,9 +173,6 @@
     {% set captured, flags = [], [] %}
     {% for column in spec.columns %}
         {% set value, value_before = found[column.name], found_before.get(column.name) %}
-        {% set is_hidden = change_tables._is_not_captured(spec, mapping, rows.row, column, value.sql, hidden) %}
-        {% do flags.append(is_hidden) if is_hidden %}
-        {% set value = dict(value, sql=change_tables._exact_field(spec, mapping, column, value, rows.row)) %}
         {% set sql = value.sql %}
         {% if value_before and column.name not in absent %}
             {% set is_alike = value_before.data_type == value.data_type %}
@@ -224,6 +181,8 @@
             {% set read_before = value_before.sql if is_alike else 'try_cast(' ~ value_before.sql ~ ' as ' ~ value.data_type ~ ')' %}
             {% set sql = 'if(' ~ is_delete ~ ' and ' ~ lacks_row ~ ', ' ~ read_before ~ ', ' ~ value.sql ~ ')' %}
         {% endif %}
+        {% set is_hidden = change_tables._is_not_captured(spec, mapping, rows.row, column, value.sql, hidden) %}
+        {% do flags.append(is_hidden) if is_hidden %}
         {% set if_captured = 'case when not coalesce(' ~ is_hidden ~ ', false) then {value} end' if is_hidden else '{value}' %}
         {#- what stands for a value is a text, and must not be read as one -#}
         {% if hidden and change_tables.type_tree(value.data_type).kind in ['string', 'binary'] %}
@@ -246,12 +205,6 @@
         {% set has_before = change_tables._key_values(spec, found_before) | join(' is not null or ') ~ ' is not null' %}
     {% endif %}
     {% do images.update({'is_null': is_null, 'has_before': has_before, 'captured': 'array_compact(array(' ~ captured | join(', ') ~ '))'}) %}
-{% endmacro %}
-
-
-{#- The value of a field: of a text, with all digits that the JSON has. -#}
-{% macro _exact_field(spec, mapping, column, value, row) %}
-    {% do return(change_tables._exact_mapped_text(spec, mapping, column, value.sql, [row] if row.text and value.data_type == 'string' else [])) %}
 {% endmacro %}
 
 

@@ -22,12 +22,10 @@
     columns          SQL of the further columns that a format has
 -#}
 {% macro mapping_of(spec) %}
-    {% set mapping = dict({
+    {% do return(dict({
         'message': none, 'only': none, 'changed_at': none, 'transaction_id': none, 'row': none, 'row_before': none, 'not_captured': none,
         'position': none, 'bytes_as': 'hex', 'columns': {},
-    }, **change_tables.part_of_format(spec, 'mapping')) %}
-    {% do return(mapping) if not mapping.message or change_tables.message_is_map(mapping.message) %}
-    {% do return(dict(mapping, message=dict(mapping.message, type=change_tables.message_type_with_texts(mapping)))) %}
+    }, **change_tables.part_of_format(spec, 'mapping'))) %}
 {% endmacro %}
 
 

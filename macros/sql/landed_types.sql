@@ -336,7 +336,7 @@
 
 {#- True of what Spark reads as a time though it has no day: a time of day would be one of today, and a number a year, whatever it counts. -#}
 {% macro names_no_day(value) -%}
-    cast({{ value }} as string) rlike '^ *T?[0-9]+:|^[^0-9A-Za-z]*[0-9]+[^0-9A-Za-z]*$'
+    cast({{ value }} as string) rlike '^[^0-9A-Za-z]*T?[0-9]+:|^[^0-9A-Za-z]*[0-9]+[^0-9A-Za-z]*$'
 {%- endmacro %}
 
 

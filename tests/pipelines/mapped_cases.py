@@ -142,36 +142,6 @@ WRITTEN_ROWS: set[tuple[Any, ...]] = {
     (8, None, None, None, f"-{'9' * 36}.99", None),
 }
 
-OF_STRUCT = {
-    "format": "mapped",
-    "key": ["id"],
-    "message": {
-        "column": "doc",
-        "type": "op string, n int, row struct<id: decimal(3,1), price: decimal(5,2), share: float, day: date,"
-        " told: decimal(3,1), prices: array<decimal(5,2)>, days: array<date>>, was struct<id: decimal(3,1)>",
-    },
-    "operation": "message.op",
-    "operations": WORDS,
-    "sequence": ["message.n"],
-    "row": "message.row",
-    "row_before": "message.was",
-}
-OF_STRUCT_COLUMNS = {
-    "id": "decimal(3,1)",
-    "price": "decimal(5,2)",
-    "share": "double",
-    "day": "date",
-    "told": "string",
-    "prices": "array<decimal(5,2)>",
-    "days": "array<date>",
-}
-
-
-def of_struct(number: int, op: str, row: str, was: str = "null") -> list[Any]:
-    """A message with rows as the source has written them, digit by digit."""
-    return [f'{{"op": "{op}", "n": {number}, "row": {row}, "was": {was}}}']
-
-
 JSON_TEXTS = {
     "format": "mapped",
     "key": ["id"],
@@ -431,41 +401,6 @@ CASES: Sequence[Case] = [
         ],
         {("accepted", None): 2, ("rejected", "change_seq_malformed"): 1, ("rejected", "value_does_not_fit"): 1},
         [{(1, "tenth")}] * 2,
-    ),
-    Case(
-        # a value of a struct is read as every other text, not as Spark's JSON reader would round or cut it
-        Entry("struct_in_message", OF_STRUCT, OF_STRUCT_COLUMNS, ALL),
-        {"doc": "string"},
-        [
-            [
-                of_struct(1, "I", '{"id": 1, "price": 1.50, "share": 0.1, "day": "2026-01-31", "told": 1.50}'),
-                of_struct(2, "I", '{"id": 2.0, "price": 15e-1, "share": 16777217, "prices": [1.50, null, -999.99]}'),
-                of_struct(3, "I", '{"id": 3, "price": 1.555}'),
-                of_struct(4, "I", '{"id": 4, "price": "1.555"}'),
-                of_struct(5, "I", '{"id": 5, "price": 1.0000000000000000000000000000000000000001}'),
-                of_struct(6, "I", '{"id": 6, "day": "2026-01-31 12:00:00"}'),
-                of_struct(7, "I", '{"id": 7, "prices": [1, 1.555]}'),
-                of_struct(8, "I", '{"id": 8, "days": ["2026-01-31", "2026-01-31 12:00:00"]}'),
-                of_struct(9, "I", '{"id": 9.05}'),
-                of_struct(10, "U", '{"id": 2, "price": 7}', '{"id": 1.04}'),
-            ],
-            [
-                of_struct(11, "U", '{"id": 3, "days": ["2026-01-31"]}', '{"id": 2.00}'),
-                of_struct(12, "D", "null", '{"id": 1.04}'),
-            ],
-        ],
-        {("accepted", None): 3, ("rejected", "value_does_not_fit"): 9},
-        [
-            {
-                ("1.0", "1.50", 0.1, "2026-01-31", "1.50", None, None),
-                ("2.0", "1.50", 16777217.0, None, None, "[1.50, null, -999.99]", None),
-            },
-            {
-                ("1.0", "1.50", 0.1, "2026-01-31", "1.50", None, None),
-                ("3.0", None, None, None, None, None, "[2026-01-31]"),
-            },
-        ],
-        shown="string(id), string(price), share, string(day), told, string(prices), string(days)",
     ),
     Case(
         Entry("structs", STRUCTS, COLUMNS, ALL),

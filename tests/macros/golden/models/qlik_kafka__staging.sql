@@ -6,7 +6,7 @@ with landed as (
         concat_ws(':', topic, `partition`, `offset`) as _raw_id,
         cast(value as string) as _ct_text,
         struct(
-            topic, `partition`, `offset`, `timestamp`, if(is_valid_utf8(cast(key as string)), cast(key as string), hex(key)) as key, if(is_valid_utf8(cast(value as string)), cast(value as string), hex(value)) as value
+            topic, `partition`, `offset`, `timestamp`, if(is_valid_utf8(cast(key as string)), cast(key as string), hex(cast(key as string))) as key, if(is_valid_utf8(cast(value as string)), cast(value as string), hex(cast(value as string))) as value
         ) as _ct_landed_row
     from lake_raw.kafka_shared
 
@@ -396,7 +396,7 @@ judged as (
                 then struct('rejected' as status, 'change_seq_missing: changeSequence is null or empty' as reason)
             when length(_change_seq) <> 35 or _change_seq rlike '[^0-9]'
                 then struct('rejected' as status, concat('change_seq_malformed: \'', _change_seq, '\' is not 35 digits') as reason)
-            when _ct_landed_time is not null and (coalesce(try_cast(_ct_landed_time as timestamp), try_cast(regexp_replace(_ct_landed_time, '^ *([-+]?[0-9]+-[0-9]+-[0-9]+)[: T]([0-9]+:[0-9]+:[0-9]+)(?:[:.]([0-9]+))? *([-+]?) *(.*)$', '$1 $2.$3$4$5') as timestamp)) is null or cast(_ct_landed_time as string) rlike '^ *T?[0-9]+:|^[^0-9A-Za-z]*[0-9]+[^0-9A-Za-z]*$')
+            when _ct_landed_time is not null and (coalesce(try_cast(_ct_landed_time as timestamp), try_cast(regexp_replace(_ct_landed_time, '^ *([-+]?[0-9]+-[0-9]+-[0-9]+)[: T]([0-9]+:[0-9]+:[0-9]+)(?:[:.]([0-9]+))? *([-+]?) *(.*)$', '$1 $2.$3$4$5') as timestamp)) is null or cast(_ct_landed_time as string) rlike '^[^0-9A-Za-z]*T?[0-9]+:|^[^0-9A-Za-z]*[0-9]+[^0-9A-Za-z]*$')
                 then struct('rejected' as status, concat('value_does_not_fit: header timestamp: \'', _ct_landed_time, '\' is not timestamp') as reason)
             when _ct_row is null
                 then struct('rejected' as status, concat('data_missing: ', if(_ct_operation_code = 'D', 'data and beforeData are null', 'data is null')) as reason)
