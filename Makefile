@@ -48,12 +48,16 @@ test-all: lint  ## what CI runs: all checks and tests, and the real runs whose c
 test-real: $(READY) jars $(PROFILES)  ## runs against real systems, as tests: each passes, and says so, where what it runs cannot be had; REAL=… for some
 	@$(BIN)/python -m tests.systems.real_runs $(REAL)
 
+# what a table format other than Delta could change of a page; CI runs all of them on Delta
+PAGES := $(addsuffix .py,$(addprefix test_,semantics_page interrupted_runs qlik_change_tables qlik_kafka goldengate_trail \
+    idm_event_log openedge_cdc mapped))
+
 test-long: lint  ## the proof with ten times the histories, other ones each day; PROOF_SEED=… for certain ones; FORMAT=iceberg
 	@CHANGE_TABLES_PROOF_SCALE=10 CHANGE_TABLES_PROOF_SEED=$(PROOF_SEED) $(if $(FORMAT),CHANGE_TABLES_TABLE_FORMAT=$(FORMAT)) \
 	    $(BIN)/python -m pytest tests/pipelines/test_random_histories.py tests/pipelines/test_event_histories.py \
 	    tests/pipelines/test_random_feeds.py tests/pipelines/test_random_deliveries.py \
 	    tests/pipelines/test_table_lives.py tests/pipelines/test_random_described_feeds.py \
-	    tests/pipelines/test_shared_rows.py
+	    tests/pipelines/test_shared_rows.py $(if $(FORMAT),$(addprefix tests/pipelines/,$(PAGES)))
 
 lint: $(READY) jars $(PROFILES)  ## the checks that need no server, the macros and their SQL among them
 	@$(BIN)/ruff check

@@ -9,6 +9,8 @@ from collections.abc import Callable
 import pytest
 import yaml
 
+from tests.table_format import HAS_TABLES_OF_FILES
+
 from .cases import (
     Case,
     Results,
@@ -50,7 +52,10 @@ def _example(begin: str, language: str) -> str:
     return found[1]
 
 
-CASES = [*OF_MESSAGES, flattened(yaml.safe_load(_example("format: mapped", "yaml")))]
+CASES = [
+    *(case for case in OF_MESSAGES if HAS_TABLES_OF_FILES or case.entry.change_table.get("arrival") != "files"),
+    flattened(yaml.safe_load(_example("format: mapped", "yaml"))),
+]
 
 
 @pytest.fixture(scope="module")
