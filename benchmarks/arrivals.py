@@ -13,7 +13,7 @@ from statistics import mean
 from change_tables.server.jars import jars_folder
 from demo.run import aligned
 
-from .cost import ICEBERG, Side, _sides
+from .cost import ICEBERG, Side, sides_of_run
 from .data import COLUMNS, TYPES, create_raw_table, insert_changes
 from .projects import RAW, model_of, write_project
 
@@ -64,7 +64,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     options = parser.parse_args(arguments)
     os.environ.setdefault("CHANGE_TABLES_JARS", str(jars_folder()))
     table = [("log of a run", *(f"{kind} {what}" for kind in ("Delta", ICEBERG) for what in ("s", "ratio", "all")))]
-    with _sides(ICEBERG, {}, with_plans=False) as sides:
+    with sides_of_run(ICEBERG, {}, with_plans=False) as sides:
         for side in sides:
             measure(side, options.rows, options.changes, options.batches)
     for shape in ("batch", "nothing new"):

@@ -517,7 +517,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         other = _revision(options.against) if options.against else ICEBERG if options.iceberg else None
         conf = SHORT_LIVED if options.short_lived else {}
-        with _sides(other, conf, with_plans=options.plans) as sides:
+        with sides_of_run(other, conf, with_plans=options.plans) as sides:
             if options.demo:
                 run_demo(sides)
             elif options.many:
@@ -549,7 +549,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 @contextmanager
-def _sides(other: str | None, conf: dict[str, str], *, with_plans: bool) -> Iterator[list[Side]]:
+def sides_of_run(other: str | None, conf: dict[str, str], *, with_plans: bool) -> Iterator[list[Side]]:
+    """A side for this checkout and one for the other, if there is one, each with a server with these settings."""
     checkouts = {HERE: ROOT} | ({other: ROOT if other == ICEBERG else _checked_out(other)} if other else {})
     shutil.rmtree(FOLDER / "dbt", ignore_errors=True)
     with ExitStack() as stack:
