@@ -8,16 +8,17 @@
     {%- set names = change_tables._names_as_logged(spec) -%}
     {%- set multi_valued = change_tables.text_literals(spec.multi_valued | map(attribute='name')) -%}
     {%- set texts = change_tables.texts_of_rows(spec, bytes_as='base64') -%}
-    {%- do change_tables.landed_columns(
+    {%- set landed = change_tables.landed_columns(
         spec, spec.relation, change_tables._event_log_columns(), "event logs land by the names of their columns", numbers=['event_type']
     ) -%}
+    {%- set is_text = change_tables.landed_tree({'name': 'event_time', 'data_type': 'timestamp'}, landed).kind == 'string' -%}
 landed as (
 
     select
         try_cast(record_id as bigint) as _ct_record_id,
         status as _ct_logged_status,
         event_type as _event_type,
-        if({{ change_tables.names_no_day('event_time') }}, null, try_cast(event_time as timestamp)) as _ct_event_time,
+        {{ 'if(' ~ change_tables.names_no_day('event_time') ~ ', null, ' if is_text }}try_cast(event_time as timestamp){{ ')' if is_text }} as _ct_event_time,
         perpetrator as _ct_perpetrator,
         table_key as _table_key,
         column_name as _ct_logged_column,

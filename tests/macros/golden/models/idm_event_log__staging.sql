@@ -4,7 +4,7 @@ with landed as (
         try_cast(record_id as bigint) as _ct_record_id,
         status as _ct_logged_status,
         event_type as _event_type,
-        if(cast(event_time as string) rlike '^[^0-9A-Za-z]*T?[0-9]+:|^[^0-9A-Za-z]*[0-9]+[^0-9A-Za-z]*$', null, try_cast(event_time as timestamp)) as _ct_event_time,
+        try_cast(event_time as timestamp) as _ct_event_time,
         perpetrator as _ct_perpetrator,
         table_key as _table_key,
         column_name as _ct_logged_column,
