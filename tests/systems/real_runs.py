@@ -28,9 +28,10 @@ REAL_RUNS = (
     "metastore",
     "upkeep",
     "spark_versions",
+    "dbt_versions",
 )
-WHERE_ASKED_FOR = ("spark_versions",)
-"""Those that CI does not run, whatever has changed: they fetch a Spark for each version, and take minutes with each."""
+WHERE_ASKED_FOR = ("spark_versions", "dbt_versions")
+"""Those that CI does not run, whatever has changed: they fetch what each version needs, and take minutes with each."""
 CODE = ("change_tables", "demo", "tests")
 """Packages that a run's code is in. What dbt renders is held by other tests."""
 ROOT = Path(__file__).parents[2]

@@ -2,14 +2,13 @@
 
 Each Spark is as pip installs it, in an environment of its own, and has no function of this package. Qlik change tables
 and Kafka messages in JSON, both of them cases of their pages, have the log, the state and the history that the pages
-say. The environments are in the user's cache and are kept; all else is under `.build/spark_versions`.
+say. All that they leave is under
+`.build/spark_versions`.
 """
 
 from __future__ import annotations
 
-import os
 import shutil
-import subprocess
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -17,14 +16,14 @@ from pathlib import Path
 
 import pyspark
 
-from change_tables.places import users_folder
-from change_tables.server.jars import COORDINATES, JarsError
+from change_tables.server.jars import COORDINATES
 from change_tables.server.local_server import LocalServer, LocalServerError
 from demo.project import PROJECT
 from tests.pipelines import kafka_cases, qlik_cases
 from tests.pipelines.cases import Case, assert_rejected, assert_reported, assert_statuses, build_batches
 from tests.pipelines.consumer import Consumer
 from tests.pipelines.landing import Raw
+from tests.systems.environments import NoEnvironmentError, done, environment_of
 from tests.systems.stock_server import stock_server
 
 SPARKS: Mapping[str, Sequence[str]] = {
@@ -67,7 +66,7 @@ def main() -> int:
             home, jars = spark_of(version, delta)
             with stock_server(folder / "server", home, jars) as server:
                 mistakes = [*_mistakes(server, folder, version)]
-        except JarsError as failure:
+        except NoEnvironmentError as failure:
             print(f"spark-versions: not run: {failure}", file=sys.stderr)
             return 3
         except (AssertionError, LocalServerError) as failure:
@@ -85,24 +84,13 @@ def spark_of(version: str, delta: Sequence[str]) -> tuple[Path, list[Path]]:
     """The home of a Spark and Delta's jars for it, both fetched where they are not there yet.
 
     Raises:
-        JarsError: they cannot be had.
+        NoEnvironmentError: they cannot be had.
     """
-    folder = users_folder("XDG_CACHE_HOME", ".cache") / "spark" / version
-    python = folder / "venv" / "bin" / "python"
-    uv = Path(sys.executable).with_name("uv")
-    if not python.exists():
-        _done(uv, "venv", "--python", sys.executable, folder / "venv")
-    _done(uv, "pip", "install", "--python", python, f"pyspark=={version}")
-    _done(python, "-c", _GET_JARS, folder / "jars", *delta)
+    python = environment_of("spark", version, f"pyspark=={version}")
+    folder = python.parents[2]
+    done(python, "-c", _GET_JARS, folder / "jars", *delta)
     (home,) = (folder / "venv").glob("lib/python*/site-packages/pyspark")
     return home, sorted((folder / "jars").glob("*.jar"))
-
-
-def _done(*command: str | Path) -> None:
-    environment = {name: value for name, value in os.environ.items() if name not in ("SPARK_HOME", "PYTHONPATH")}
-    done = subprocess.run(command, env=environment, cwd=PROJECT, capture_output=True, text=True, check=False)
-    if done.returncode:
-        raise JarsError((done.stderr.strip().splitlines() or [f"{command[0]} failed"])[-1])
 
 
 def _mistakes(server: LocalServer, folder: Path, version: str) -> Iterator[str]:

@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from change_tables.server.jars import JarsError
 from change_tables.server.local_server import LocalServer
 from demo.project import PROJECT
 from tests.systems import spark_versions
+from tests.systems.environments import NoEnvironmentError, done
 from tests.systems.spark_versions import CASES, SPARKS
 
 PAGE = (PROJECT / "docs/servers.md").read_text()
@@ -35,7 +35,7 @@ def test_where_a_spark_cannot_be_had_it_is_not_run(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def unreachable(*_: object) -> Any:
-        raise JarsError("no network")
+        raise NoEnvironmentError("no network")
 
     monkeypatch.setattr(spark_versions, "spark_of", unreachable)
     assert spark_versions.main() == 3
@@ -43,8 +43,8 @@ def test_where_a_spark_cannot_be_had_it_is_not_run(
 
 
 def test_a_command_that_fails_is_told_by_its_last_line() -> None:
-    with pytest.raises(JarsError, match=r"^no such version$"):
-        spark_versions._done("python3", "-c", "import sys; sys.exit('first\\nno such version')")
+    with pytest.raises(NoEnvironmentError, match=r"^no such version$"):
+        done("python3", "-c", "import sys; sys.exit('first\\nno such version')")
 
 
 @pytest.mark.parametrize(("mistakes", "code"), [([], 0), (["truncated: …"], 1)])
