@@ -31,6 +31,9 @@ Answers = Mapping[str, Rows]
 RUNS = [datetime(2026, 1, day, 12, 0, 0) for day in (31, 30, 29)]  # noqa: DTZ001  # as dbt writes it: of the run, and those before
 """When a run starts, and when those before it did."""
 
+DBT_VERSION = "1.11.16"
+"""What a run writes down as dbt's, whichever it is."""
+
 NOT_ASKED: Answers = {
     r"^set spark\.change_tables\.version$": [{"key": "spark.change_tables.version", "value": "0.1.0"}],
     r"^select version\(\)$": [{"version": "4.1.4 b472a3aa"}],
@@ -178,6 +181,7 @@ class Project:
         context.update(
             invocation_id=f"{run:08x}-0000",
             run_started_at=RUNS[run],
+            dbt_version=DBT_VERSION,
             flags=SimpleNamespace(**flags),
             var=lambda name, default=None: variables.get(name, default),
             write=lambda *_: "",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
 
@@ -31,10 +32,16 @@ FORMATS = (
 
 
 def _format_of(shapes: Shapes, parts: dict[str, Any]) -> Any:
-    """What `format_of` makes of a format with these parts."""
-    macros = shapes.project.context("dedup_feed__qlik", Lake({}))["change_tables"]
-    macros["qlik_kafka_format"] = lambda: parts
-    return macros["format_of"]("qlik_kafka")
+    """What `format_of` makes of a project's format with these parts."""
+    context = _with_formats(shapes, my_feed=lambda: parts)
+    return context["change_tables"]["format_of"]("my_feed")
+
+
+def _with_formats(shapes: Shapes, **formats: Callable[[], Any]) -> dict[str, Any]:
+    """What the Jinja of a model sees in a project with formats of its own."""
+    context = shapes.project.context("dedup_feed__qlik", Lake({}))
+    context["adapter"] = SimpleNamespace(dispatch=lambda *_: lambda: formats)
+    return context
 
 
 def test_parts_that_a_format_leaves_out_have_defaults(shapes: Shapes) -> None:
@@ -60,7 +67,7 @@ def test_parts_that_a_format_leaves_out_have_defaults(shapes: Shapes) -> None:
 def test_a_part_that_no_format_has_or_that_is_no_macro_is_refused(
     shapes: Shapes, parts: dict[str, Any], message: str
 ) -> None:
-    with pytest.raises(CompilationError, match=re.escape(f"format 'qlik_kafka'{message}")):
+    with pytest.raises(CompilationError, match=re.escape(f"format 'my_feed'{message}")):
         _format_of(shapes, parts)
 
 
@@ -74,8 +81,7 @@ def test_the_formats_of_the_package_are_these(shapes: Shapes) -> None:
 
 
 def test_a_project_takes_no_name_that_the_package_has(shapes: Shapes) -> None:
-    context = shapes.project.context("dedup_feed__qlik", Lake({}))
-    context["adapter"] = SimpleNamespace(dispatch=lambda *_: lambda: {"qlik_kafka": str})
+    context = _with_formats(shapes, qlik_kafka=str)
     with pytest.raises(CompilationError, match="the package has a format 'qlik_kafka'"):
         context["change_tables"]["known_formats"]()
 

@@ -525,6 +525,7 @@ def test_models_that_would_write_one_table_are_named_before_the_first_runs(
 ) -> None:
     context = shapes.project.context("apart", shapes.lake(Shape("apart")))
     mistakes = context["change_tables"]["_mistakes_of_tables_schemas"]
+    context["graph"] = {"nodes": dict(context["graph"]["nodes"].items())}
     node = context["graph"]["nodes"]["model.consumer.apart"]
     assert mistakes() == []
     monkeypatch.setitem(node, "alias", "CURRENT_feed__full")
