@@ -99,9 +99,23 @@
 
 {#- The entry of that name: the project's own before one of a package. None where there is none. -#}
 {% macro find_source(source_name, table_name) %}
-    {% set found = graph.sources.values() | selectattr('source_name', 'equalto', source_name) | selectattr('name', 'equalto', table_name) | list %}
+    {% set found = change_tables._sources_by_name().get(tojson([source_name, table_name]), []) %}
     {% set own = found | selectattr('package_name', 'equalto', (model or {}).package_name) | list %}
     {% do return((own + found) | first | default(none)) %}
+{% endmacro %}
+
+
+{#- Asked of dbt once: from 1.12 on it makes each of them anew whenever it is asked for them. -#}
+{% macro _sources_by_name() %}
+    {% set known = change_tables.known_in_run('sources') %}
+    {% if not known %}
+        {% set sources = {} %}
+        {% for node in graph.sources.values() %}
+            {% do sources.setdefault(tojson([node.source_name, node.name]), []).append(node) %}
+        {% endfor %}
+        {% do known.update(sources) %}
+    {% endif %}
+    {% do return(known) %}
 {% endmacro %}
 
 

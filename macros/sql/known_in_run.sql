@@ -9,6 +9,7 @@
     format                   see `file_format_of_project`
     quiet                    see `is_quiet`
     relations                see `found_relation`
+    sources                  see `find_source`
     specs                    see `table_spec`
     types, canonical_types   see `type_tree`, `column_types`
     views                    see `shown_of_view`
