@@ -234,13 +234,10 @@
 
 {#- A setting that names another entry of the source, or none. -#}
 {% macro other_entry_mistakes(node, given, setting) %}
-    {% set entries = graph.sources.values()
-        | selectattr('source_name', 'equalto', node.source_name)
-        | selectattr('package_name', 'equalto', node.package_name)
-        | map(attribute='name') | list %}
-    {% do return([]) if given.get(setting) is none or (given[setting] != node.name and given[setting] in entries) %}
+    {% set name = given.get(setting) %}
+    {% do return([]) if name is none or (name != node.name and change_tables.find_source(node.source_name, name) is not none) %}
     {% do return([
-        "`" ~ setting ~ "` must name another entry of source '" ~ node.source_name ~ "', got '" ~ given[setting]
-        ~ "'; its entries: " ~ entries | reject('equalto', node.name) | join(', ')
+        "`" ~ setting ~ "` must name another entry of source '" ~ node.source_name ~ "', got '" ~ name ~ "'; its entries: "
+        ~ graph.sources.values() | selectattr('source_name', 'equalto', node.source_name) | map(attribute='name') | reject('equalto', node.name) | join(', ')
     ]) %}
 {% endmacro %}

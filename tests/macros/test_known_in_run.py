@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from .rendering import SparkWithoutRows
+from .rendering import Lake, SparkWithoutRows
 from .shapes import Shape, Shapes
 
 RUNS = [Shape("stg_feed__qlik"), Shape("dedup_feed__qlik")]
@@ -47,6 +47,27 @@ def test_the_columns_of_a_shared_raw_table_are_asked_for_once(shapes: Shapes, lo
         shape = Shape(f"stg_feed__{name}")
         shapes.project.run(shape.model, shapes.lake(shape), after=number > 0)
     assert looked["columns of lake_raw.trail"] == 1
+
+
+def test_dbt_is_asked_once_for_the_entries_of_sources(shapes: Shapes) -> None:
+    """From 1.12 on dbt makes each of them anew whenever it is asked: each table would pay for all."""
+    context = shapes.project.context("dedup_feed__qlik", Lake({}))
+    asked: list[str] = []
+
+    class Sources(dict[str, Any]):
+        def values(self) -> Any:
+            asked.append("sources")
+            return super().values()
+
+    context["graph"] = dict(
+        context["graph"], change_tables_known={}, sources=Sources(context["graph"]["sources"].items())
+    )
+    tables = [node["name"] for node in context["graph"]["sources"].values() if "change_table" in node["config"]["meta"]]
+    asked.clear()
+    for name in tables:
+        assert context["change_tables"]["table_spec"]("feed", name)["table_name"] == name
+    assert len(tables) > 20
+    assert asked == ["sources"]
 
 
 def test_what_a_model_has_made_is_found_by_those_after_it(shapes: Shapes) -> None:
