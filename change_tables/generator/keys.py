@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from .data_types import is_nested
-from .found import FoundTable
+from .found import FoundColumn, FoundTable
 from .names import matches
 
 
@@ -141,7 +141,6 @@ def _columns_of(text: str, table: FoundTable) -> list[str]:
 
     The fewest that make up the text count. Where none do, each word is one, so that what is missing is named.
     """
-    names = {column.name.lower() for column in table.columns}
     words = text.split()
     # the fewest columns that make up the first words, by how many words these are
     fewest: list[list[str] | None] = [[]]
@@ -149,19 +148,25 @@ def _columns_of(text: str, table: FoundTable) -> list[str]:
         found = [
             [*before, name]
             for start in range(end)
-            if (before := fewest[start]) is not None and (name := " ".join(words[start:end])).lower() in names
+            if (before := fewest[start]) is not None and _column(name := " ".join(words[start:end]), table)
         ]
         fewest.append(min(found, key=len, default=None))
     return fewest[-1] or words
 
 
+def _column(name: str, table: FoundTable) -> FoundColumn | None:
+    """The column of a name, without case; else the one that OpenEdge's name with `-` is declared as."""
+    by_name = {column.name.lower(): column for column in table.columns}
+    return by_name.get(name.lower()) or by_name.get(name.lower().replace("-", "_"))
+
+
 def _named(table: FoundTable, columns: Sequence[str], where: str) -> Key:
     """The columns as the table spells them."""
-    by_name = {column.name.lower(): column for column in table.columns}
-    missing = [name for name in columns if name.lower() not in by_name]
+    by_name = {name: _column(name, table) for name in columns}
+    missing = [name for name in columns if by_name[name] is None]
     if missing:
         return Key(mistake=f"{where} names the key column {', '.join(missing)}, which the table does not have")
-    found = [by_name[name.lower()] for name in columns]
+    found = [column for name in columns if (column := by_name[name])]
     if len({column.name for column in found}) < len(found):
         return Key(mistake=f"{where} names a key column twice: {', '.join(columns)}")
     nested = [f"{column.name} is {column.data_type}" for column in found if is_nested(column.data_type)]

@@ -73,6 +73,8 @@ def make_class_archive(jars: Sequence[Path], table_format: str = "delta") -> boo
             for statement in _STATEMENTS:
                 cursor.execute(statement.format(format=table_format))
             connection.close()
+        if not unfinished.exists():
+            raise LocalServerError("no archive of classes was made: Java did not end in time; run this again")
         unfinished.rename(archive)
     except (OSError, Error) as error:
         raise LocalServerError(f"no archive of classes was made: {error}") from None

@@ -9,7 +9,12 @@ import pytest
 from change_tables.generator.found import FoundColumn, FoundTable
 from change_tables.generator.keys import Key, Keys, KeysError, Rule, key_of, parse_rule, read_keys
 
-COLUMNS = [FoundColumn("ID", "bigint"), FoundColumn("line no", "int"), FoundColumn("tags", "array<string>")]
+COLUMNS = [
+    FoundColumn("ID", "bigint"),
+    FoundColumn("line no", "int"),
+    FoundColumn("tags", "array<string>"),
+    FoundColumn("cust_num", "int"),
+]
 
 
 def table(key: tuple[str, ...] = ()) -> FoundTable:
@@ -34,6 +39,9 @@ CASES: list[tuple[list[Rule], dict[str, list[str]], tuple[str, ...], Key]] = [
     ([RULE_ALL, RULE_TABLE], FILE, ("ID",), Key(("ID", "line no"), is_certain=True)),
     ([], {"order_lines__ct": ["id"]}, (), Key(("ID",), is_certain=True)),
     ([], {"other": ["id"]}, (), Key()),
+    # as OpenEdge spells it, where it is declared with `_`
+    ([], {"order_lines": ["Cust-Num id"]}, (), Key(("cust_num", "ID"), is_certain=True)),
+    ([Rule("*", ["Cust-Num"])], {}, (), Key(("cust_num",))),
     # a rule by a pattern counts only where the table has its columns; the next one may have better ones
     ([Rule("*", ["order_id"])], {}, (), Key()),
     ([Rule("order_*", ["order_id"]), RULE_ALL], {}, (), Key(("ID",))),

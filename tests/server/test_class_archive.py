@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from unittest.mock import MagicMock
 
 import pytest
 
@@ -53,5 +54,14 @@ def test_one_that_cannot_be_made_leaves_none(jars: list[Path], monkeypatch: pyte
     outdated = jars[0].with_name("classes-0123456789abcdef.jsa")
     outdated.touch()
     with pytest.raises(LocalServerError, match="no room"):
+        make_class_archive(jars)
+    assert sorted(jars[0].parent.iterdir()) == jars
+
+
+def test_a_java_that_ends_before_it_has_written_one_is_named_as_the_reason(
+    jars: list[Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "local_server", MagicMock())
+    with pytest.raises(LocalServerError, match="Java did not end in time; run this again"):
         make_class_archive(jars)
     assert sorted(jars[0].parent.iterdir()) == jars
