@@ -37,20 +37,11 @@
 {% endmacro %}
 
 
-{% macro is_to_be_quarantined(spec, bound) -%}
-    {%- set condition_of = change_tables.format_of(spec.format).quarantines -%}
-    _status in ('rejected', 'waiting')
-    {%- set condition = condition_of(spec, bound) if condition_of else none -%}
-    {%- if condition %} and {{ '(_ct_is_of_load or ' ~ condition ~ ')' if spec.snapshot and bound.snapshot else condition }}
-    {%- endif %}
-{%- endmacro %}
-
-
-{#- The `_row_id` of a staged row that is to be quarantined, else null. -#}
+{#- The `_row_id` of a staged row that goes into quarantine, since it is rejected or waits, else null. -#}
 {% macro quarantine_id(spec, bound) -%}
     {%- set hash = change_tables._hash_of_raw_row('_raw_row') -%}
 case
-    when {{ change_tables.is_to_be_quarantined(spec, bound) }}
+    when _status in ('rejected', 'waiting')
         then {{ "concat(if(_ct_is_of_load, 'load:', ''), " ~ hash ~ ')' if spec.snapshot and bound.snapshot else hash }}
 end
 {%- endmacro %}
