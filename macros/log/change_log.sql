@@ -24,28 +24,28 @@
         {%- endif -%}
     {%- endif -%}
     {%- set is_shown = true -%}
-    {%- set log_after = change_tables._unchanged_log(run) -%}
+    {%- set checkpoint, checkpoints = run.checkpoint_before, run.checkpoints -%}
     {%- if run.kind == 'empty' -%}
         {%- set is_shown = change_tables.make_empty_table(view, state, sql) -%}
         {%- do change_tables.ensure_quarantine(change_tables.quarantine_relation(this)) -%}
     {%- elif run.kind == 'first' -%}
-        {%- set log_after = change_tables._build_log(spec, view, run, sql) -%}
+        {%- set checkpoint, checkpoints = change_tables._build_log(spec, view, run, sql) -%}
     {%- elif run.kind == 'nothing new' or run.checkpoint_before.batch >= change_tables.batch_id() -%}
         {%- do log(this ~ ' was written by a run that began later; it has taken in what this run would', info=true) if run.kind != 'nothing new' -%}
         {%- call noop_statement('main', 'nothing new') -%}{%- endcall -%}
     {%- else -%}
-        {%- set log_after = change_tables._add_to_log(spec, view, run, sql) -%}
+        {%- set checkpoint, checkpoints = change_tables._add_to_log(spec, view, run, sql) -%}
     {%- endif -%}
 
-    {%- do change_tables.report_run(spec, run, log_after.checkpoint, log_after.facts) -%}
+    {%- do change_tables.report_run(spec, run, checkpoint) -%}
 
     {%- if is_shown -%}
         {%- do change_tables.ensure_state_view(
-            view, state, spec, change_tables.log_view_columns(spec), '_checkpoint is null', checkpoint=log_after.checkpoint,
-            number=log_after.checkpoints, is_written=log_after.facts is not none or run.renaming
+            view, state, spec, change_tables.log_view_columns(spec), '_checkpoint is null', checkpoint=checkpoint, number=checkpoints,
+            is_written=checkpoint != run.checkpoint_before or run.renaming
         ) -%}
         {%- do change_tables.ensure_view(
-            change_tables.reports_relation(this), change_tables.reports_of_log(spec, state, log_after.checkpoint or change_tables.checkpoint_of_unbuilt_log())
+            change_tables.reports_relation(this), change_tables.reports_of_log(spec, state, checkpoint or change_tables.checkpoint_of_unbuilt_log())
         ) -%}
     {%- endif -%}
     {%- do apply_grants(view, config.get('grants'), should_revoke(view, full_refresh_mode=run.kind == 'first')) -%}
@@ -57,7 +57,7 @@
 
 
 {#-
-    Builds a log whole. Returns what comes of it, as `_add_to_log` does.
+    Builds a log whole. Returns what `_add_to_log` does.
 
     sql   the query for the changes, with the rows to be quarantined among them
 -#}
@@ -89,18 +89,17 @@
         {% do change_tables.ensure_quarantine(quarantine) %}
     {% endif %}
     {% do change_tables.use_deletion_vectors_once_large(state, 0, checkpoint.held_changes) %}
-    {% set facts = change_tables.facts_of_log(spec, run, found, reached) %}
-    {% set checkpoint = dict(checkpoint, facts=facts) %}
+    {% set checkpoint = dict(checkpoint, facts=change_tables.facts_of_log(spec, run, found, reached)) %}
     {% call statement('checkpoint') %}
         {{ change_tables.first_checkpoint(spec, state, checkpoint, found) }}
     {% endcall %}
-    {% do return({'checkpoint': checkpoint, 'checkpoints': 1, 'facts': facts}) %}
+    {% do return((checkpoint, 1)) %}
 {% endmacro %}
 
 
 {#-
-    Adds to a log what a run finds. Returns the log's latest checkpoint, how many checkpoints its table has, and what the run says of itself
-    (see `facts_of_run`): none where it has written nothing.
+    Adds to a log what a run finds. Returns the log's latest checkpoint, which is the one before where nothing was written, and how many
+    checkpoints its table has.
 
     sql   the query for the batch
 -#}
@@ -123,29 +122,32 @@
         {% do log(this ~ ': rows of changes that it may hold have landed while this run was looking; the next run takes them in', info=true) %}
         {% call noop_statement('main', 'nothing new') %}{% endcall %}
         {% do adapter.drop_relation(batch) %}
-        {% do return(change_tables._unchanged_log(run)) %}
+        {% do return((run.checkpoint_before, run.checkpoints)) %}
     {% endif %}
     {% set reached = change_tables.count_watermark_rows(spec, run, change_tables.watermark_after_run(spec, run, found.waiting)) %}
-    {% set reduced, found = change_tables._write_reduced(spec, state, run, batch, found) %}
+    {#- where the log can hold some of the changes: what they come to with those -#}
+    {% set reduced = batch %}
+    {% if found.reaches_log %}
+        {% set reduced = change_tables.batch_relation(this, change_tables.batch_id() ~ 'l') %}
+        {% call statement('reduced') %}
+            {{ change_tables.create_batch_table(reduced, change_tables.reduced_with_log(spec, state, batch, found)) }}
+        {% endcall %}
+        {% set found = change_tables.summarize_reduction(spec, reduced, found) %}
+    {% endif %}
     {% do change_tables.refuse_other_records(spec, state, batch, reduced, run) %}
     {% do change_tables._refuse_moves_that_reports_cannot_follow(spec, run, found) %}
     {% set found = change_tables.compare_with_quarantine(spec, quarantine, batch, run, found) %}
     {% set checkpoint = change_tables.log_checkpoint(spec, run, found, reached) %}
+    {% set log_after = (run.checkpoint_before, run.checkpoints) %}
     {% if found.has_quarantine_news or not change_tables.has_same_news(run, checkpoint) %}
-        {% set facts = change_tables.facts_of_log(spec, run, found, reached) %}
-        {% set log_after = change_tables._write_log(spec, view, run, batch, reduced, found, dict(checkpoint, facts=facts)) %}
+        {% set checkpoint = dict(checkpoint, facts=change_tables.facts_of_log(spec, run, found, reached)) %}
+        {% set log_after = change_tables._write_log(spec, view, run, batch, reduced, found, checkpoint) %}
     {% else %}
-        {% set log_after = change_tables._unchanged_log(run) %}
         {% call noop_statement('main', 'nothing new') %}{% endcall %}
     {% endif %}
     {% do adapter.drop_relation(batch) %}
     {% do adapter.drop_relation(reduced) if reduced != batch %}
     {% do return(log_after) %}
-{% endmacro %}
-
-
-{% macro _unchanged_log(run) %}
-    {% do return({'checkpoint': run.checkpoint_before, 'checkpoints': run.checkpoints, 'facts': none}) %}
 {% endmacro %}
 
 
@@ -169,20 +171,6 @@
 {% endmacro %}
 
 
-{#-
-    Writes what the changes of a run come to with those of the log to a table of its own, where the log can hold some of them. Returns
-    that, or the batch, and what was found in it.
--#}
-{% macro _write_reduced(spec, state, run, batch, found) %}
-    {% do return((batch, found)) if not found.reaches_log %}
-    {% set reduced = change_tables.batch_relation(this, change_tables.batch_id() ~ 'l') %}
-    {% call statement('reduced') %}
-        {{ change_tables.create_batch_table(reduced, change_tables.reduced_with_log(spec, state, batch, found)) }}
-    {% endcall %}
-    {% do return((reduced, change_tables.summarize_reduction(spec, reduced, found))) %}
-{% endmacro %}
-
-
 {#- Writes what a run has found: the rows in quarantine, then the log with its checkpoint. To insert touches no file that is there. -#}
 {% macro _write_log(spec, view, run, batch, reduced, found, checkpoint) %}
     {% set state = change_tables.state_relation(this) %}
@@ -203,7 +191,7 @@
         {% endif %}
     {% endcall %}
     {% do change_tables.drop_stale_batches() %}
-    {% do return({'checkpoint': checkpoint, 'checkpoints': run.checkpoints + 1 if adds_only else 1, 'facts': checkpoint.facts}) %}
+    {% do return((checkpoint, run.checkpoints + 1 if adds_only else 1)) %}
 {% endmacro %}
 
 

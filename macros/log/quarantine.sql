@@ -70,11 +70,6 @@ end
 {%- endmacro %}
 
 
-{% macro sets_rows_aside(found) %}
-    {% do return(found.quarantined_rows > 0 or found.waiting | length > 0) %}
-{% endmacro %}
-
-
 {#-
     The table of such a run, with the texts as columns.
 
