@@ -93,7 +93,8 @@
 -#}
 {% macro typed_columns(spec, landed) -%}
     {%- for column in spec.columns %}
-        {%- set name, read = change_tables.quoted(column.name), change_tables._read_column(column, landed) %}
+        {%- set name, value = change_tables.quoted(column.name), change_tables.landed_value(column.name, landed) %}
+        {%- set read = change_tables.read_value(value, change_tables.landed_tree(column, landed), change_tables.type_tree(column.data_type)) %}
         {{ read ~ (' as ' ~ name if read != name else '') }},
     {%- endfor -%}
 {%- endmacro %}
@@ -102,11 +103,6 @@
 {% macro landed_value(name, landed) -%}
     {%- set column = landed.get(name | lower, {}) -%}
     {{- 'null' if column.is_absent else column.value or change_tables.quoted(name) -}}
-{%- endmacro %}
-
-
-{% macro _read_column(column, landed) -%}
-    {{- change_tables.read_value(change_tables.landed_value(column.name, landed), change_tables.landed_tree(column, landed), change_tables.type_tree(column.data_type)) -}}
 {%- endmacro %}
 
 
