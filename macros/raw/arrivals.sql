@@ -12,7 +12,7 @@
     type      of a column that a user names, its type
     record    where a position has one record: the columns in which two rows at one must not differ. Of a column that a user names none: any
               number of rows are at one, and more can land there
-    reads     SQL for the only rows that the entry reads, where there are others
+    only      SQL for the rows that the entry reads, where there are others
 -#}
 
 
@@ -92,7 +92,7 @@
 {% macro arrival_in_checkpoint(arrival) %}
     {% do return(none) if not arrival %}
     {% set columns = (arrival.group + arrival.columns) | join(',') %}
-    {% do return([arrival.kind, (arrival.hidden or '{name}') | replace('{name}', columns), arrival.reads, arrival.table] | select | join(':')) %}
+    {% do return([arrival.kind, (arrival.hidden or '{name}') | replace('{name}', columns), arrival.only, arrival.table] | select | join(':')) %}
 {% endmacro %}
 
 

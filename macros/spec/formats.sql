@@ -20,7 +20,7 @@
     reports(spec, log)         SQL over the log for further rows of its reports: _change_id, _change_seq, code, detail
     array_of_text(column)      SQL for an array out of the text that a load has of it
     other_tables               the settings that name another raw table which staging reads: it can have news of its own
-    arrival(spec)              where raw rows say their own position, {kind, group, columns, record, reads}: see
+    arrival(spec)              where raw rows say their own position, {kind, group, columns, record, only}: see
                                `arrival_of_row`. The kind is `whole_number`
     arrival_column             the setting that names the raw column which is the arrival, where the entry names none
     read_with(spec, condition)  of rows that are compared with rows that landed before: SQL for all raw rows that a run reads which reads those
