@@ -9,13 +9,13 @@
 
     caller   what follows the steps that end in `folded`
 -#}
-{% macro folded_query(spec, run, log, state) -%}
-{%- set rows = change_tables.folded_steps(spec, run, log) ~ caller() -%}
-{%- set input = 'with ' ~ change_tables.input_event_steps(spec, run, log, state) -%}
+{% macro folded_query(spec, run) -%}
+{%- set rows = change_tables.folded_steps(spec, run) ~ caller() -%}
+{%- set input = 'with ' ~ change_tables.input_event_steps(spec, run) -%}
 {%- set statements = {} -%}
 {%- if run.looks -%}
     {%- set kept = change_tables.batch_relation(this, change_tables.batch_id()) -%}
-    {%- set replayed = change_tables.replayed_event_steps(spec, run, log, state) -%}
+    {%- set replayed = change_tables.replayed_event_steps(spec, run) -%}
     {%- set statements = {
         'input': input ~ '\n\nselect *, false as _ct_is_replayed from input_events',
         'replayed': 'with input_events as (\n\n    select * from ' ~ kept ~ '\n\n),\n\n' ~ replayed
@@ -40,8 +40,8 @@
     A run that adds to a state begins with the base event of a key, the last one that the state has folded (`_ct_is_base`), so that the
     key's past need not be read again. Of a history, a base event has what is known of its version.
 -#}
-{% macro folded_steps(spec, run, log) -%}
-{{ change_tables.row_event_steps(spec, run, log) }}
+{% macro folded_steps(spec, run) -%}
+{{ change_tables.row_event_steps(spec, run) }}
 {%- if spec.images == 'partial' -%}
 {{ change_tables._overlaid_steps(spec, run) }},
 
@@ -79,9 +79,9 @@ folded as (
     All events without the ends of covered rows, which are no ends of their keys, where rows may have covered others; then also with
     what truncates and loads ended. Where neither can be, these are no steps; each has a comma after it.
 -#}
-{% macro row_event_steps(spec, run, log) -%}
+{% macro row_event_steps(spec, run) -%}
 {%- if run.has_resets -%}
-{{ change_tables.reset_steps(spec, run, log) }},
+{{ change_tables.reset_steps(spec, run) }},
 
 {% endif -%}
 {%- if run.moves -%}
