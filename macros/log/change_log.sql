@@ -105,15 +105,14 @@
 -#}
 {% macro _add_to_log(spec, view, run, sql) %}
     {% set state = change_tables.state_relation(this) %}
-    {% set quarantine = change_tables.quarantine_relation(this) %}
     {% do change_tables.prepare_session() %}
-    {% do change_tables.ensure_quarantine(quarantine) %}
+    {% do change_tables.ensure_quarantine(change_tables.quarantine_relation(this)) %}
     {% if change_tables.columns_have_changed(spec, run.checkpoint_before) %}
         {% do change_tables.remove_cached_checkpoint(view) %}
         {% do change_tables.follow_spec(spec, state, nested=['_key_before']) %}
         {% do change_tables.ensure_state_view(view, state, spec, change_tables.log_view_columns(spec), '_checkpoint is null') %}
     {% endif %}
-    {% set batch, found = change_tables._write_batch(spec, state, run, sql) %}
+    {% set batch, found = change_tables._write_batch(spec, run, sql) %}
     {#-
         Rows that landed after the run had looked can be of sequences that the log holds. Rows of one sequence are judged together, and those
         that landed before were not read: so the next run takes all of them in.
@@ -130,18 +129,18 @@
     {% if found.reaches_log %}
         {% set reduced = change_tables.batch_relation(this, change_tables.batch_id() ~ 'l') %}
         {% call statement('reduced') %}
-            {{ change_tables.create_batch_table(reduced, change_tables.reduced_with_log(spec, state, batch, found)) }}
+            {{ change_tables.create_batch_table(reduced, change_tables.reduced_with_log(spec, run, batch, found)) }}
         {% endcall %}
         {% set found = change_tables.summarize_reduction(spec, reduced, found) %}
     {% endif %}
-    {% do change_tables.refuse_other_records(spec, state, batch, reduced, run) %}
+    {% do change_tables.refuse_other_records(spec, batch, reduced, run) %}
     {% do change_tables._refuse_moves_that_reports_cannot_follow(spec, run, found) %}
-    {% set found = change_tables.compare_with_quarantine(spec, quarantine, batch, run, found) %}
+    {% set found = change_tables.compare_with_quarantine(spec, batch, run, found) %}
     {% set checkpoint = change_tables.log_checkpoint(spec, run, found, reached) %}
     {% set log_after = (run.checkpoint_before, run.checkpoints) %}
     {% if found.has_quarantine_news or not change_tables.has_same_news(run, checkpoint) %}
         {% set checkpoint = dict(checkpoint, facts=change_tables.facts_of_log(spec, run, found, reached)) %}
-        {% set log_after = change_tables._write_log(spec, view, run, batch, reduced, found, checkpoint) %}
+        {% set log_after = change_tables._write_log(spec, run, batch, reduced, found, checkpoint) %}
     {% else %}
         {% call noop_statement('main', 'nothing new') %}{% endcall %}
     {% endif %}
@@ -155,13 +154,13 @@
     Writes the raw rows of a run to a table of its own. Returns that, and what was found in it. A run that reads on stages its rows without the
     log. Where the log has some of their transactions from an earlier place, it stages them again, and asks the log.
 -#}
-{% macro _write_batch(spec, state, run, sql) %}
+{% macro _write_batch(spec, run, sql) %}
     {% set batch = change_tables.batch_relation(this, change_tables.batch_id()) %}
     {% call statement('batch') %}
         {{ change_tables.create_batch_table(batch, sql) }}
     {% endcall %}
     {% set found = change_tables.summarize_batch(spec, run, batch) %}
-    {% do return((batch, found)) if run.kind != 'since' or not found.may_repeat or not change_tables.repeats_transactions(spec, state, batch) %}
+    {% do return((batch, found)) if run.kind != 'since' or not found.may_repeat or not change_tables.repeats_transactions(spec, run, batch) %}
     {% set judged = change_tables.batch_relation(this, change_tables.batch_id() ~ 'r') %}
     {% call statement('judged') %}
         {{ change_tables.create_batch_table(judged, change_tables.query_of_run(spec, dict(run, shared=none, asks_log=true))) }}
@@ -172,22 +171,21 @@
 
 
 {#- Writes what a run has found: the rows in quarantine, then the log with its checkpoint. To insert touches no file that is there. -#}
-{% macro _write_log(spec, view, run, batch, reduced, found, checkpoint) %}
-    {% set state = change_tables.state_relation(this) %}
+{% macro _write_log(spec, run, batch, reduced, found, checkpoint) %}
     {#- an insert costs far less than a merge, but to read many checkpoints costs, too: the next merge removes them -#}
     {% set adds_only = change_tables.inserts_are_guarded() and found.changes > 0 and found.revised == 0 and run.checkpoints < 30 %}
-    {% do change_tables.use_deletion_vectors_once_large(state, run.checkpoint_before.held_changes, checkpoint.held_changes) %}
+    {% do change_tables.use_deletion_vectors_once_large(run.log, run.checkpoint_before.held_changes, checkpoint.held_changes) %}
     {% if found.has_quarantine_news %}
         {% call statement('quarantined') %}
-            {{ change_tables.merge_into_quarantine(state, change_tables.quarantine_relation(this), batch, run) }}
+            {{ change_tables.merge_into_quarantine(batch, run) }}
         {% endcall %}
     {% endif %}
-    {% do change_tables.remove_cached_checkpoint(view) %}
+    {% do change_tables.remove_cached_checkpoint(this) %}
     {% call statement('main') %}
         {% if adds_only %}
-        {{ change_tables.insert_changes(spec, state, reduced, run, checkpoint) }}
+        {{ change_tables.insert_changes(spec, reduced, run, checkpoint) }}
         {% else %}
-        {{ change_tables.merge_changes(spec, state, reduced, run, checkpoint, found) }}
+        {{ change_tables.merge_changes(spec, reduced, run, checkpoint, found) }}
         {% endif %}
     {% endcall %}
     {% do change_tables.drop_stale_batches() %}

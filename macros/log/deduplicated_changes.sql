@@ -123,7 +123,7 @@ deliveries as (
     {%- endif %}
     {%- if with_log %}
     union all
-    {{ change_tables.logged_deliveries(spec, change_tables.state_relation(this), change_tables._columns_of_raw_rows(run)) | indent(4) }}
+    {{ change_tables.logged_deliveries(spec, run, change_tables._columns_of_raw_rows(run)) | indent(4) }}
     {%- endif %}
 
 )
