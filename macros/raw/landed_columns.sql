@@ -56,6 +56,16 @@
 {% endmacro %}
 
 
+{#-
+    The landed columns of a table with the source table's rows, under its names of today: those of `others`, and the declared ones, of which
+    retired ones may be absent.
+-#}
+{% macro landed_row(spec, relation, others=[], help='') %}
+    {% set expected = others + spec.column_names | reject('in', spec.retired) | list %}
+    {% do return(change_tables.with_absent_columns(change_tables.landed_columns(spec, relation, expected, help, has_row=true), spec.retired)) %}
+{% endmacro %}
+
+
 {% macro absent_names(landed) %}
     {% do return(landed.values() | selectattr('is_absent') | map(attribute='name') | list) %}
 {% endmacro %}
