@@ -54,7 +54,7 @@ OF_FORMAT = {
         _io_type _is_first _is_half _is_head _is_key_update _is_own _is_paired _key_before_misfit _kind _kind_of_run
         _landed_csn _landed_transaction_id _last _last_end _last_piece _last_start _last_start_of_trail _last_writing
         _missing_key _names_fault _number _opens _other_half _other_status _own_fault _own_row_before _parts_differ
-        _pieces _position _read_key_before _record_before _row _row_before _run _run_error _second_before
+        _pieces _position _read_key_before _row _row_before _run _run_error
         _second_head_before _start _start_before _start_in_file _start_rba _start_seqno _trans_ind _transaction
         _unplaced
     """,

@@ -173,7 +173,7 @@ writings as (
     from identified
     window every_writing as (
         partition by _ct_identity, trail_name
-        order by _ct_start_rba, _ct_start_seqno, trail_seqno, trail_rba, _ct_copy
+        order by _ct_start_rba, _ct_start_seqno, trail_seqno, trail_rba, -_ct_copy
         rows between unbounded preceding and unbounded following
     )
 
@@ -187,7 +187,7 @@ ended as (
     from writings
     window whole_transaction as (
         partition by _ct_identity, trail_name, _ct_start_rba, _ct_start_seqno
-        order by trail_seqno, trail_rba, _ct_copy
+        order by trail_seqno, trail_rba, -_ct_copy
         rows between unbounded preceding and unbounded following
     )
 
@@ -230,39 +230,27 @@ counted as (
 
 ),
 
-neighboured as (
-
-    select
-        *,
-        lag(case when _ct_counts and _ct_copy = 0 then struct(struct(trail_seqno, trail_rba) as place, table_name, continued) end, 1) ignore nulls over in_order as _ct_record_before,
-        lag(case when _ct_counts and _ct_copy = 0 then struct(struct(trail_seqno, trail_rba) as place, table_name, continued) end, 2) ignore nulls over in_order as _ct_second_before
-    from counted
-    window in_order as (partition by _ct_identity, trail_name, _ct_start_rba, _ct_start_seqno order by trail_seqno, trail_rba, _ct_copy)
-
-),
-
--- the record before a copy is the one before the first of the copies
+-- a record goes on from the one before it; the copy that counts is the last one at its position
 begun as (
 
     select
         *,
-        not coalesce(
-            if(_ct_record_before['place'] = struct(trail_seqno, trail_rba), _ct_second_before['continued'], _ct_record_before['continued']) = 'Y'
-            and if(_ct_record_before['place'] = struct(trail_seqno, trail_rba), _ct_second_before['table_name'], _ct_record_before['table_name']) <=> table_name,
-            false
-        ) as _ct_is_first
-    from neighboured
+        not lag(case when _ct_counts and _ct_copy = 0 then struct(table_name, continued) end) ignore nulls over in_order
+        <=> struct(table_name, 'Y' as continued) as _ct_is_first
+    from counted
+    window in_order as (partition by _ct_identity, trail_name, _ct_start_rba, _ct_start_seqno order by trail_seqno, trail_rba, -_ct_copy)
 
 ),
 
+-- all copies are of the run of the one that counts
 runs as (
 
     select
         *,
         count_if(_ct_counts and _ct_copy = 0 and _ct_is_first) over (
             partition by _ct_identity, trail_name, _ct_start_rba, _ct_start_seqno
-            order by trail_seqno, trail_rba, _ct_copy
-            rows between unbounded preceding and current row
+            order by trail_seqno, trail_rba
+            range between unbounded preceding and current row
         ) as _ct_run
     from begun
 
