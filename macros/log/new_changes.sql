@@ -88,7 +88,7 @@
 {%- set arrival = dict(run.arrival, kind='whole_number') if run and run.arrival and run.kind == 'first' else run.arrival if run else none -%}
 {%- set verdict = change_tables._columns_of_verdicts(spec, run) -%}
 {%- set totals = change_tables._totals_of_changes(spec, run) -%}
-{%- set passed = change_tables.rows_to_pass(spec, run, '_ct_quarantine_id') if arrival else '' -%}
+{%- set passed = change_tables.rows_to_pass(spec, run) if arrival else '' -%}
 {%- set waiting_group = change_tables.each(arrival.group, '_ct_waiting_since[{text}]') if arrival else [] -%}
 with summarized as (
 
