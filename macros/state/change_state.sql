@@ -86,7 +86,7 @@
     {% set kept = change_tables.batch_relation(this, change_tables.batch_id()) %}
     {% if run.looks %}
         {% set run = dict(run, replays=change_tables._keep_events(run, statements, kept)) %}
-        {% set sql = statements.with_replays if run.replays else statements.without_replays %}
+        {% set sql = 'with ' ~ change_tables.all_events_of_table(spec, kept, run.replays) ~ ',\n\n' ~ statements.rows %}
     {% endif %}
     {% call statement('main', fetch_result=True) %}
         {{ change_tables.merge_state(spec, state, sql, run, kept) }}

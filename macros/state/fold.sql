@@ -2,10 +2,9 @@
     The query of a model that folds, with its run and its statements handed over. Where the run looks for late events, it sends these
     statements. They have the same steps as the query, but that the input events are in the table `kept`:
 
-    input             the events to keep
-    replayed          the events to add where some are late
-    without_replays   the rows that the kept events make, where none is late
-    with_replays      the same where some are
+    input      the events to keep
+    replayed   the events to add where some are late
+    rows       the steps from `all_events` (see `all_events_of_table`) to the rows that they make
 
     caller   what follows the steps that end in `folded`
 -#}
@@ -20,8 +19,7 @@
         'input': input ~ '\n\nselect *, false as _ct_is_replayed from input_events',
         'replayed': 'with input_events as (\n\n    select * from ' ~ kept ~ '\n\n),\n\n' ~ replayed
             ~ '\n\nselect *, false as _ct_is_late, true as _ct_is_replayed from replayed_events',
-        'without_replays': 'with ' ~ change_tables.all_events_of_table(spec, kept, replays=false) ~ ',\n\n' ~ rows,
-        'with_replays': 'with ' ~ change_tables.all_events_of_table(spec, kept, replays=true) ~ ',\n\n' ~ rows,
+        'rows': rows,
     } -%}
     {%- set input = [input, replayed, change_tables.all_events_of_steps(spec, run)] | join(',\n\n') -%}
 {%- endif -%}
