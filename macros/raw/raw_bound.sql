@@ -319,7 +319,6 @@ right join (select count(*) as _ct_all from {{ spec.relation }})
 {%- endmacro %}
 
 
-{#- Stops where numbers that land as text have another length than a known one. -#}
 {% macro _refuse_numbers_of_two_lengths(spec, arrival, known, found) %}
     {% for number in found if number is not none and modules.re.match('[0-9]+$', known) and number | length != known | length %}
         {% do change_tables.refuse_entry(spec,

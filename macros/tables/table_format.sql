@@ -104,7 +104,6 @@
 {% endmacro %}
 
 
-{#- The statement that drops a relation of a type, with its files. -#}
 {% macro drop_of(type, relation) %}
     {% do return('drop ' ~ type ~ ' if exists ' ~ relation ~ (' purge' if type == 'table' and change_tables.file_format_of_project() == 'iceberg')) %}
 {% endmacro %}

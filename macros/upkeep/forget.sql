@@ -522,7 +522,6 @@ when matched then delete
 {% endmacro %}
 
 
-{#- Names the models of users that read these and keep rows. -#}
 {% macro _name_other_models(models) %}
     {% for node in graph.nodes.values() | sort(attribute='unique_id') if node.resource_type in ['model', 'snapshot'] and node.depends_on.nodes | select('in', models) | list %}
         {% if node.unique_id not in models and node.config.materialized not in ['view', 'ephemeral', 'change_view', 'change_log', 'change_state', 'change_documents'] %}

@@ -458,7 +458,6 @@ from wanted_loads
 {% endmacro %}
 
 
-{#- The `_raw_id` of a landed row. -#}
 {% macro full_loads_raw_id(spec) %}
     {% do return(change_tables.hash_as_id(change_tables.hashed_columns(spec, change_tables.landed_columns(spec, spec.relation, has_row=true)))) %}
 {% endmacro %}
