@@ -124,9 +124,9 @@
     {% set landed = change_tables.landed_columns(spec, spec.relation) %}
     {% set named = natural.group + natural.columns if natural else [name] | reject('in', [none, 'none', 'files']) | list %}
     {% do return(none) if if_sound and not (landed and named | map('lower') | reject('in', landed) | list | length == 0) %}
-    {% do return(none) if name == 'none' %}
+    {% do return(none) if name == 'none' or (name == 'files' and not landed) %}
     {% do return(change_tables._arrival_of_files(spec, if_sound)) if name == 'files' %}
-    {% do return(natural or change_tables._arrival_of_versions(spec)) if name is none %}
+    {% do return(natural or (change_tables.arrival_by_commits(change_tables.properties_of_raw(spec)) if landed else none)) if name is none %}
     {% do change_tables.landed_columns(spec, spec.relation, [name], "`arrival` must be one of its columns") %}
     {% set type = landed[name | lower].data_type if landed else 'string' %}
     {% set kind = change_tables._arrival_kind(type) %}
@@ -147,12 +147,11 @@
     which outlives compaction; of a table of files the time at which its file was written. Stops where the table has neither.
 -#}
 {% macro _arrival_of_files(spec, if_sound) %}
-    {% do return(none) if not change_tables.landed_columns(spec, spec.relation) %}
-    {% set versions = change_tables._arrival_of_versions(spec) %}
-    {% if versions and spec.lookback != 0 %}
+    {% set commits = change_tables.arrival_by_commits(change_tables.properties_of_raw(spec)) %}
+    {% if commits and spec.lookback != 0 %}
         {% do change_tables.refuse_entry(spec, "`lookback` must be left out: no commit of a table lands late, got " ~ spec.lookback) %}
-    {% elif versions %}
-        {% do return(versions) %}
+    {% elif commits %}
+        {% do return(commits) %}
     {% endif %}
     {#- what the table is stored as; none for a view -#}
     {% set provider = change_tables.ask_once('describe extended ' ~ spec.relation) | selectattr(0, 'equalto', 'Provider') | map(attribute=1) | first | default(none) %}
@@ -163,13 +162,6 @@
     {% endif %}
     {% do change_tables.refuse_arrival_by_files(spec, provider) if not if_sound %}
     {% do return(none) %}
-{% endmacro %}
-
-
-{#- The commits of a raw table as arrival; none where it keeps none with its rows. -#}
-{% macro _arrival_of_versions(spec) %}
-    {% do return(none) if not change_tables.landed_columns(spec, spec.relation) %}
-    {% do return(change_tables.arrival_by_commits(change_tables.properties_of_raw(spec))) %}
 {% endmacro %}
 
 
