@@ -68,7 +68,7 @@
 
 
 {% macro _documents_with_checkpoint(sql, checkpoint) -%}
-{%- set columns = change_tables._document_columns() -%}
+{%- set columns = change_tables.document_columns() | reject('equalto', '_checkpoint') | list -%}
 with document_rows as (
 
 {{ sql }}
@@ -91,7 +91,7 @@ select
     row that is there: it has no position, and every document has one.
 -#}
 {% macro add_documents(state, sql, run) -%}
-{%- set columns = change_tables._document_columns() -%}
+{%- set columns = change_tables.document_columns() | reject('equalto', '_checkpoint') | list -%}
 merge into {{ state }} as target
 using (
     {{ change_tables._documents_with_checkpoint(sql, run.checkpoint) }}
@@ -124,17 +124,11 @@ when not matched then insert (_checkpoint, {{ change_tables.column_list(columns)
 {% endmacro %}
 
 
-{#- The columns of the table: name -> type. -#}
+{#- The columns of the table: name -> type. By the least and greatest record id a run skips documents that it need not compare with. -#}
 {% macro document_columns() %}
     {% set shown = change_tables._document_spec().columns %}
     {% do return(dict(
         [('_checkpoint', 'string')] + zip(shown | map(attribute='name'), shown | map(attribute='data_type')) | list,
         _batch_id='string', _position='int', _first_record_id='bigint', _last_record_id='bigint'
     )) %}
-{% endmacro %}
-
-
-{#- The columns of the table after `_checkpoint`. By the least and greatest record id a run skips documents that it need not compare with. -#}
-{% macro _document_columns() %}
-    {% do return((change_tables.document_columns() | list)[1:]) %}
 {% endmacro %}

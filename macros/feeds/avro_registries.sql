@@ -21,7 +21,6 @@ conv(hex(substring({{ value }}, 2, 4)), 16, 10)
 {% endmacro %}
 
 
-{#- What is wrong with `registry` in formats that are made of a mapping. -#}
 {% macro registry_mistakes(node, given, layout, layouts) %}
     {% set found = change_tables.other_entry_mistakes(node, given, 'registry') %}
     {% if given.get('registry') is not none and layout not in layouts %}

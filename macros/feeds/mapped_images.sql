@@ -295,7 +295,6 @@
 {% endmacro %}
 
 
-{#- What is wrong with `written_as` of the declared columns. -#}
 {% macro written_as_mistakes(columns) %}
     {% set found = [] %}
     {% set ways = change_tables.ways_of_writing() %}

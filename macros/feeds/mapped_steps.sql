@@ -29,7 +29,6 @@
 {% endmacro %}
 
 
-{#- The staging of formats that have a mapping. -#}
 {% macro mapped_steps(spec, bound) %}
     {%- set mapping = change_tables.mapping_of(spec) -%}
     {%- set images = change_tables.mapped_images(spec, mapping) -%}

@@ -174,53 +174,38 @@ staged_rows as (
 
 
 {#-
-    The step `staged`: the rows of `staged_rows`, and those of the snapshot where the run reads it. Where the entry has forgotten keys, without
+    The step `staged`: the rows of a step, and those of the snapshot where the run reads it. Where the entry has forgotten keys, without
     what is of these.
 -#}
-{% macro staged_with_snapshot(spec, bound) -%}
-{%- if spec.snapshot and bound.snapshot -%}
+{% macro staged_with_snapshot(spec, bound, rows='staged_rows') -%}
+{%- set loads = spec.snapshot and bound.snapshot -%}
+{%- set forgets = not bound.with_forgotten and change_tables.has_forgotten_keys(spec) -%}
+{%- if loads -%}
 {{ change_tables.snapshot_steps(spec, bound) }},
 
 {% endif -%}
-{{ change_tables._step_of_deliveries(spec, bound) }} as (
+{{ 'staged_deliveries' if forgets else 'staged' }} as (
 
-    select {{ '*, false as _ct_is_of_load' if spec.snapshot and bound.snapshot else '*' }}
-    from staged_rows
-    {%- if spec.snapshot and bound.snapshot %}
+    select {{ '*, false as _ct_is_of_load' if loads else '*' }}
+    from {{ rows }}
+    {%- if loads %}
     union all
     select *, true as _ct_is_of_load
     from staged_snapshot
     {%- endif %}
 
 )
-{{- change_tables._without_forgotten(spec, bound) }}
+{%- if forgets %},
+
+{{ change_tables.steps_without_forgotten(spec, bound) }}
+{%- endif -%}
 {%- endmacro %}
 
 
 {#- The same of the rows of the load alone. -#}
 {% macro steps_of_load(spec) -%}
-{%- set bound = {'predicate': none, 'snapshot': true, 'arrival': none} -%}
+{%- set bound = {'snapshot': false, 'arrival': none} -%}
 {{ change_tables.snapshot_steps(spec, bound) }},
 
-{{ change_tables._step_of_deliveries(spec, bound) }} as (
-
-    select *
-    from staged_snapshot
-
-)
-{{- change_tables._without_forgotten(spec, bound) }}
-{%- endmacro %}
-
-
-{% macro _step_of_deliveries(spec, bound) -%}
-    {{- 'staged' if bound.with_forgotten or not change_tables.has_forgotten_keys(spec) else 'staged_deliveries' -}}
-{%- endmacro %}
-
-
-{% macro _without_forgotten(spec, bound) -%}
-    {%- if change_tables._step_of_deliveries(spec, bound) != 'staged' -%}
-,
-
-{{ change_tables.steps_without_forgotten(spec, bound) }}
-    {%- endif -%}
+{{ change_tables.staged_with_snapshot(spec, bound, rows='staged_snapshot') }}
 {%- endmacro %}

@@ -14,7 +14,6 @@
 {% endmacro %}
 
 
-{#- The columns of the table: name -> [type, comment]. -#}
 {% macro columns_of_acknowledgements() %}
     {% do return({
         'source_name': ['string', 'the source of the entry'],

@@ -24,28 +24,28 @@
         {%- endif -%}
     {%- endif -%}
     {%- set is_shown = true -%}
-    {%- set log_after = change_tables._unchanged_log(run) -%}
+    {%- set checkpoint, checkpoints = run.checkpoint_before, run.checkpoints -%}
     {%- if run.kind == 'empty' -%}
         {%- set is_shown = change_tables.make_empty_table(view, state, sql) -%}
         {%- do change_tables.ensure_quarantine(change_tables.quarantine_relation(this)) -%}
     {%- elif run.kind == 'first' -%}
-        {%- set log_after = change_tables._build_log(spec, view, run, sql) -%}
+        {%- set checkpoint, checkpoints = change_tables._build_log(spec, view, run, sql) -%}
     {%- elif run.kind == 'nothing new' or run.checkpoint_before.batch >= change_tables.batch_id() -%}
         {%- do log(this ~ ' was written by a run that began later; it has taken in what this run would', info=true) if run.kind != 'nothing new' -%}
         {%- call noop_statement('main', 'nothing new') -%}{%- endcall -%}
     {%- else -%}
-        {%- set log_after = change_tables._add_to_log(spec, view, run, sql) -%}
+        {%- set checkpoint, checkpoints = change_tables._add_to_log(spec, view, run, sql) -%}
     {%- endif -%}
 
-    {%- do change_tables.report_run(spec, run, log_after.checkpoint, log_after.facts) -%}
+    {%- do change_tables.report_run(spec, run, checkpoint) -%}
 
     {%- if is_shown -%}
         {%- do change_tables.ensure_state_view(
-            view, state, spec, change_tables.log_view_columns(spec), '_checkpoint is null', checkpoint=log_after.checkpoint,
-            number=log_after.checkpoints, is_written=log_after.facts is not none or run.renaming
+            view, state, spec, change_tables.log_view_columns(spec), '_checkpoint is null', checkpoint=checkpoint, number=checkpoints,
+            is_written=checkpoint != run.checkpoint_before or run.renaming
         ) -%}
         {%- do change_tables.ensure_view(
-            change_tables.reports_relation(this), change_tables.reports_of_log(spec, state, log_after.checkpoint or change_tables.checkpoint_of_unbuilt_log())
+            change_tables.reports_relation(this), change_tables.reports_of_log(spec, state, checkpoint or change_tables.checkpoint_of_unbuilt_log())
         ) -%}
     {%- endif -%}
     {%- do apply_grants(view, config.get('grants'), should_revoke(view, full_refresh_mode=run.kind == 'first')) -%}
@@ -57,7 +57,7 @@
 
 
 {#-
-    Builds a log whole. Returns what comes of it, as `_add_to_log` does.
+    Builds a log whole. Returns what `_add_to_log` does.
 
     sql   the query for the changes, with the rows to be quarantined among them
 -#}
@@ -89,32 +89,30 @@
         {% do change_tables.ensure_quarantine(quarantine) %}
     {% endif %}
     {% do change_tables.use_deletion_vectors_once_large(state, 0, checkpoint.held_changes) %}
-    {% set facts = change_tables.facts_of_log(spec, run, found, reached) %}
-    {% set checkpoint = dict(checkpoint, facts=facts) %}
+    {% set checkpoint = dict(checkpoint, facts=change_tables.facts_of_log(spec, run, found, reached)) %}
     {% call statement('checkpoint') %}
         {{ change_tables.first_checkpoint(spec, state, checkpoint, found) }}
     {% endcall %}
-    {% do return({'checkpoint': checkpoint, 'checkpoints': 1, 'facts': facts}) %}
+    {% do return((checkpoint, 1)) %}
 {% endmacro %}
 
 
 {#-
-    Adds to a log what a run finds. Returns the log's latest checkpoint, how many checkpoints its table has, and what the run says of itself
-    (see `facts_of_run`): none where it has written nothing.
+    Adds to a log what a run finds. Returns the log's latest checkpoint, which is the one before where nothing was written, and how many
+    checkpoints its table has.
 
     sql   the query for the batch
 -#}
 {% macro _add_to_log(spec, view, run, sql) %}
     {% set state = change_tables.state_relation(this) %}
-    {% set quarantine = change_tables.quarantine_relation(this) %}
     {% do change_tables.prepare_session() %}
-    {% do change_tables.ensure_quarantine(quarantine) %}
+    {% do change_tables.ensure_quarantine(change_tables.quarantine_relation(this)) %}
     {% if change_tables.columns_have_changed(spec, run.checkpoint_before) %}
         {% do change_tables.remove_cached_checkpoint(view) %}
         {% do change_tables.follow_spec(spec, state, nested=['_key_before']) %}
         {% do change_tables.ensure_state_view(view, state, spec, change_tables.log_view_columns(spec), '_checkpoint is null') %}
     {% endif %}
-    {% set batch, found = change_tables._write_batch(spec, state, run, sql) %}
+    {% set batch, found = change_tables._write_batch(spec, run, sql) %}
     {#-
         Rows that landed after the run had looked can be of sequences that the log holds. Rows of one sequence are judged together, and those
         that landed before were not read: so the next run takes all of them in.
@@ -123,19 +121,27 @@
         {% do log(this ~ ': rows of changes that it may hold have landed while this run was looking; the next run takes them in', info=true) %}
         {% call noop_statement('main', 'nothing new') %}{% endcall %}
         {% do adapter.drop_relation(batch) %}
-        {% do return(change_tables._unchanged_log(run)) %}
+        {% do return((run.checkpoint_before, run.checkpoints)) %}
     {% endif %}
     {% set reached = change_tables.count_watermark_rows(spec, run, change_tables.watermark_after_run(spec, run, found.waiting)) %}
-    {% set reduced, found = change_tables._write_reduced(spec, state, run, batch, found) %}
-    {% do change_tables.refuse_other_records(spec, state, batch, reduced, run) %}
+    {#- where the log can hold some of the changes: what they come to with those -#}
+    {% set reduced = batch %}
+    {% if found.reaches_log %}
+        {% set reduced = change_tables.batch_relation(this, change_tables.batch_id() ~ 'l') %}
+        {% call statement('reduced') %}
+            {{ change_tables.create_batch_table(reduced, change_tables.reduced_with_log(spec, run, batch, found)) }}
+        {% endcall %}
+        {% set found = change_tables.summarize_reduction(spec, reduced, found) %}
+    {% endif %}
+    {% do change_tables.refuse_other_records(spec, batch, reduced, run) %}
     {% do change_tables._refuse_moves_that_reports_cannot_follow(spec, run, found) %}
-    {% set found = change_tables.compare_with_quarantine(spec, quarantine, batch, run, found) %}
+    {% set found = change_tables.compare_with_quarantine(spec, batch, run, found) %}
     {% set checkpoint = change_tables.log_checkpoint(spec, run, found, reached) %}
+    {% set log_after = (run.checkpoint_before, run.checkpoints) %}
     {% if found.has_quarantine_news or not change_tables.has_same_news(run, checkpoint) %}
-        {% set facts = change_tables.facts_of_log(spec, run, found, reached) %}
-        {% set log_after = change_tables._write_log(spec, view, run, batch, reduced, found, dict(checkpoint, facts=facts)) %}
+        {% set checkpoint = dict(checkpoint, facts=change_tables.facts_of_log(spec, run, found, reached)) %}
+        {% set log_after = change_tables._write_log(spec, run, batch, reduced, found, checkpoint) %}
     {% else %}
-        {% set log_after = change_tables._unchanged_log(run) %}
         {% call noop_statement('main', 'nothing new') %}{% endcall %}
     {% endif %}
     {% do adapter.drop_relation(batch) %}
@@ -144,22 +150,17 @@
 {% endmacro %}
 
 
-{% macro _unchanged_log(run) %}
-    {% do return({'checkpoint': run.checkpoint_before, 'checkpoints': run.checkpoints, 'facts': none}) %}
-{% endmacro %}
-
-
 {#-
     Writes the raw rows of a run to a table of its own. Returns that, and what was found in it. A run that reads on stages its rows without the
     log. Where the log has some of their transactions from an earlier place, it stages them again, and asks the log.
 -#}
-{% macro _write_batch(spec, state, run, sql) %}
+{% macro _write_batch(spec, run, sql) %}
     {% set batch = change_tables.batch_relation(this, change_tables.batch_id()) %}
     {% call statement('batch') %}
         {{ change_tables.create_batch_table(batch, sql) }}
     {% endcall %}
     {% set found = change_tables.summarize_batch(spec, run, batch) %}
-    {% do return((batch, found)) if run.kind != 'since' or not found.may_repeat or not change_tables.repeats_transactions(spec, state, batch) %}
+    {% do return((batch, found)) if run.kind != 'since' or not found.may_repeat or not change_tables.repeats_transactions(spec, run, batch) %}
     {% set judged = change_tables.batch_relation(this, change_tables.batch_id() ~ 'r') %}
     {% call statement('judged') %}
         {{ change_tables.create_batch_table(judged, change_tables.query_of_run(spec, dict(run, shared=none, asks_log=true))) }}
@@ -169,41 +170,26 @@
 {% endmacro %}
 
 
-{#-
-    Writes what the changes of a run come to with those of the log to a table of its own, where the log can hold some of them. Returns
-    that, or the batch, and what was found in it.
--#}
-{% macro _write_reduced(spec, state, run, batch, found) %}
-    {% do return((batch, found)) if not found.reaches_log %}
-    {% set reduced = change_tables.batch_relation(this, change_tables.batch_id() ~ 'l') %}
-    {% call statement('reduced') %}
-        {{ change_tables.create_batch_table(reduced, change_tables.reduced_with_log(spec, state, batch, found)) }}
-    {% endcall %}
-    {% do return((reduced, change_tables.summarize_reduction(spec, reduced, found))) %}
-{% endmacro %}
-
-
 {#- Writes what a run has found: the rows in quarantine, then the log with its checkpoint. To insert touches no file that is there. -#}
-{% macro _write_log(spec, view, run, batch, reduced, found, checkpoint) %}
-    {% set state = change_tables.state_relation(this) %}
+{% macro _write_log(spec, run, batch, reduced, found, checkpoint) %}
     {#- an insert costs far less than a merge, but to read many checkpoints costs, too: the next merge removes them -#}
     {% set adds_only = change_tables.inserts_are_guarded() and found.changes > 0 and found.revised == 0 and run.checkpoints < 30 %}
-    {% do change_tables.use_deletion_vectors_once_large(state, run.checkpoint_before.held_changes, checkpoint.held_changes) %}
+    {% do change_tables.use_deletion_vectors_once_large(run.log, run.checkpoint_before.held_changes, checkpoint.held_changes) %}
     {% if found.has_quarantine_news %}
         {% call statement('quarantined') %}
-            {{ change_tables.merge_into_quarantine(state, change_tables.quarantine_relation(this), batch, run) }}
+            {{ change_tables.merge_into_quarantine(batch, run) }}
         {% endcall %}
     {% endif %}
-    {% do change_tables.remove_cached_checkpoint(view) %}
+    {% do change_tables.remove_cached_checkpoint(this) %}
     {% call statement('main') %}
         {% if adds_only %}
-        {{ change_tables.insert_changes(spec, state, reduced, run, checkpoint) }}
+        {{ change_tables.insert_changes(spec, reduced, run, checkpoint) }}
         {% else %}
-        {{ change_tables.merge_changes(spec, state, reduced, run, checkpoint, found) }}
+        {{ change_tables.merge_changes(spec, reduced, run, checkpoint, found) }}
         {% endif %}
     {% endcall %}
     {% do change_tables.drop_stale_batches() %}
-    {% do return({'checkpoint': checkpoint, 'checkpoints': run.checkpoints + 1 if adds_only else 1, 'facts': checkpoint.facts}) %}
+    {% do return((checkpoint, run.checkpoints + 1 if adds_only else 1)) %}
 {% endmacro %}
 
 

@@ -112,18 +112,18 @@ deliveries as (
         {{ change_tables.quarantine_id(spec, run) | indent(8) }} as _ct_quarantine_id,
         _status,
         _status_reason,
-        case when {{ change_tables.is_to_be_quarantined(spec, run) }} then _raw_row end as _raw_row
+        case when _status in ('rejected', 'waiting') then _raw_row end as _raw_row
         {%- if run.arrival %},
         case when {{ blocks }} then _ct_arrival end as _ct_waiting_since
         {%- endif %}
     from staged
     {#- the batch of a run that reads on has every raw row that it reads, since each counts in what the run says of itself #}
     {%- if run.kind != 'since' %}
-    where _status = 'accepted' or ({{ change_tables.is_to_be_quarantined(spec, run) }}){{ ' or ' ~ is_retraction if retracts and with_log }}{{ ' or (' ~ blocks ~ ')' if run.arrival }}
+    where _status in ('accepted', 'rejected', 'waiting'){{ ' or ' ~ is_retraction if retracts and with_log }}{{ ' or (' ~ blocks ~ ')' if run.arrival }}
     {%- endif %}
     {%- if with_log %}
     union all
-    {{ change_tables.logged_deliveries(spec, change_tables.state_relation(this), change_tables._columns_of_raw_rows(run)) | indent(4) }}
+    {{ change_tables.logged_deliveries(spec, run, change_tables._columns_of_raw_rows(run)) | indent(4) }}
     {%- endif %}
 
 )

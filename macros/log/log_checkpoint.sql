@@ -136,5 +136,5 @@ case
         else {{ change_tables.refuse_other_build() }}
     end
 {%- endset -%}
-{{ change_tables.put_first_checkpoint(state, checkpoint, change_tables.sets_rows_aside(found), change_tables.log_columns(spec), guard) }}
+{{ change_tables.put_first_checkpoint(state, checkpoint, found.quarantined_rows > 0 or found.waiting != [], change_tables.log_columns(spec), guard) }}
 {%- endmacro %}

@@ -21,12 +21,12 @@
 
 
 {#- Adds changes of which the log knows none, with the checkpoint, where the log is still what this run looked at. -#}
-{% macro insert_changes(spec, state, reduced, run, checkpoint) -%}
-insert into {{ state }} (_checkpoint, {{ change_tables.column_list(change_tables.log_columns(spec)) }})
+{% macro insert_changes(spec, reduced, run, checkpoint) -%}
+insert into {{ run.log }} (_checkpoint, {{ change_tables.column_list(change_tables.log_columns(spec)) }})
 select * from (
     {{ change_tables._changes_with_checkpoint(spec, reduced, checkpoint) | indent(4) }}
 )
-where {{ change_tables.stop_if_log_has_changed(state, run) | indent(4) }}
+where {{ change_tables.stop_if_log_has_changed(run) | indent(4) }}
 {%- endmacro %}
 
 
@@ -34,11 +34,11 @@ where {{ change_tables.stop_if_log_has_changed(state, run) | indent(4) }}
     Writes what the deliveries of a run have come to, in one statement with the checkpoint (see `reduction_steps`). A change has no
     `_checkpoint`, and all checkpoints match each other.
 -#}
-{% macro merge_changes(spec, state, reduced, run, checkpoint, found) -%}
+{% macro merge_changes(spec, reduced, run, checkpoint, found) -%}
 {%- set columns = change_tables.log_columns(spec) -%}
 {#- a batch that was not compared with the log has no such column -#}
 {%- set retracts = found.retracted > 0 -%}
-merge into {{ state }} as target
+merge into {{ run.log }} as target
 using (
     {{ change_tables._changes_with_checkpoint(spec, reduced, checkpoint, retracts) | indent(4) }}
 ) as source
@@ -82,10 +82,10 @@ select
 
 
 {#- True, unless another run has written to the log since this run looked: then the statement stops. -#}
-{% macro stop_if_log_has_changed(state, run) -%}
+{% macro stop_if_log_has_changed(run) -%}
 case
     when
-        (select max_by(_checkpoint, get_json_object(_checkpoint, '$.batch')) from {{ state }} where {{ change_tables.is_checkpoint() }})
+        (select max_by(_checkpoint, get_json_object(_checkpoint, '$.batch')) from {{ run.log }} where {{ change_tables.is_checkpoint() }})
         = {{ change_tables.text_literal(tojson(run.checkpoint_before)) }}
         then true
     else {{ change_tables.refuse_meeting() }}

@@ -88,7 +88,7 @@
 {%- set arrival = dict(run.arrival, kind='whole_number') if run and run.arrival and run.kind == 'first' else run.arrival if run else none -%}
 {%- set verdict = change_tables._columns_of_verdicts(spec, run) -%}
 {%- set totals = change_tables._totals_of_changes(spec, run) -%}
-{%- set passed = change_tables.rows_to_pass(spec, run, '_ct_quarantine_id') if arrival else '' -%}
+{%- set passed = change_tables.rows_to_pass(spec, run) if arrival else '' -%}
 {%- set waiting_group = change_tables.each(arrival.group, '_ct_waiting_since[{text}]') if arrival else [] -%}
 with summarized as (
 
@@ -190,7 +190,7 @@ from summarized
 {% endmacro %}
 
 
-{% macro reduced_with_log(spec, log, batch, found) -%}
+{% macro reduced_with_log(spec, run, batch, found) -%}
 {%- set retracts = change_tables.retracts_changes(spec) -%}
 {%- set columns = change_tables.column_list(change_tables.log_columns(spec)) -%}
 with deliveries as (
@@ -207,7 +207,7 @@ with deliveries as (
     from {{ batch }}
     where {{ '_ct_is_change or _ct_is_retraction' if retracts else '_ct_is_change' }}
     union all
-    {{ change_tables.logged_deliveries(spec, log, landed=batch, span=found.landed_span) | indent(4) }}
+    {{ change_tables.logged_deliveries(spec, run, landed=batch, span=found.landed_span) | indent(4) }}
 
 ),
 
@@ -226,13 +226,13 @@ where _ct_is_change
     Whether a batch has a transaction that the log has from an earlier place. Asked only where a commit is not above all that the log has in its
     group.
 -#}
-{% macro repeats_transactions(spec, log, batch) %}
+{% macro repeats_transactions(spec, run, batch) %}
     {% set commits = change_tables.part_of_format(spec, 'commits') %}
     {% set transaction = ([commits.group ~ ' as _ct_group'] + change_tables.each(commits.name, '{name} as _ct_name_{number}')) | join(', ') %}
     {% set same = ['_ct_group'] + change_tables.each(commits.name, '_ct_name_{number}') %}
     {% do return(run_query(
         'select 1 from (select ' ~ transaction ~ ', min(_change_seq) as _ct_first_seq from ' ~ batch ~ ' where _ct_is_change and '
-        ~ commits.number ~ ' is not null group by all) as transactions inner join (select ' ~ transaction ~ ', _change_seq from ' ~ log
+        ~ commits.number ~ ' is not null group by all) as transactions inner join (select ' ~ transaction ~ ', _change_seq from ' ~ run.log
         ~ ' where _checkpoint is null) as logged on ' ~ change_tables.each(same, 'transactions.{name} = logged.{name}') | join(' and ')
         ~ ' and logged._change_seq < transactions._ct_first_seq limit 1'
     ).rows | length > 0) %}
@@ -244,12 +244,12 @@ where _ct_is_change
     one record. A run that reads on by these positions reads none twice, and is not asked. The rows of a load have no position. Another
     record of the same change stops the reduction.
 -#}
-{% macro refuse_other_records(spec, log, new_changes, reduced, run) %}
+{% macro refuse_other_records(spec, new_changes, reduced, run) %}
     {% set natural = change_tables.arrival_of_records(spec) %}
     {% set reads_on = run.kind == 'since' and spec.arrival == 'auto' and spec.lookback == 0 %}
     {% if natural and not reads_on %}
         {% set rows = run_query(
-            "select source._raw_id from (select * from " ~ new_changes ~ " where _ct_is_change) as source inner join " ~ log ~ " as target"
+            "select source._raw_id from (select * from " ~ new_changes ~ " where _ct_is_change) as source inner join " ~ run.log ~ " as target"
             ~ " on source._raw_id = target._raw_id and target._checkpoint is null where not startswith(source._change_id, 'snapshot:')"
             ~ " and source._change_id <> target._change_id order by source._raw_id limit 3"
         ).rows %}

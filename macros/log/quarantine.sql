@@ -37,20 +37,11 @@
 {% endmacro %}
 
 
-{% macro is_to_be_quarantined(spec, bound) -%}
-    {%- set condition_of = change_tables.format_of(spec.format).quarantines -%}
-    _status in ('rejected', 'waiting')
-    {%- set condition = condition_of(spec, bound) if condition_of else none -%}
-    {%- if condition %} and {{ '(_ct_is_of_load or ' ~ condition ~ ')' if spec.snapshot and bound.snapshot else condition }}
-    {%- endif %}
-{%- endmacro %}
-
-
-{#- The `_row_id` of a staged row that is to be quarantined, else null. -#}
+{#- The `_row_id` of a staged row that goes into quarantine, since it is rejected or waits, else null. -#}
 {% macro quarantine_id(spec, bound) -%}
     {%- set hash = change_tables._hash_of_raw_row('_raw_row') -%}
 case
-    when {{ change_tables.is_to_be_quarantined(spec, bound) }}
+    when _status in ('rejected', 'waiting')
         then {{ "concat(if(_ct_is_of_load, 'load:', ''), " ~ hash ~ ')' if spec.snapshot and bound.snapshot else hash }}
 end
 {%- endmacro %}
@@ -77,11 +68,6 @@ case
         }})))
 end
 {%- endmacro %}
-
-
-{% macro sets_rows_aside(found) %}
-    {% do return(found.quarantined_rows > 0 or found.waiting | length > 0) %}
-{% endmacro %}
 
 
 {#-
@@ -173,7 +159,7 @@ group by _ct_quarantine_id
     What was found, with what it means for the rows in quarantine, and whether there is news of these to write (`has_quarantine_news`). Asked
     only where there can be some.
 -#}
-{% macro compare_with_quarantine(spec, quarantine, batch, run, found) %}
+{% macro compare_with_quarantine(spec, batch, run, found) %}
     {% if found.quarantined_rows == 0 and not change_tables._may_heal(spec, run) %}
         {% do return(dict(found, quarantined=run.checkpoint_before.quarantined, has_quarantine_news=false)) %}
     {% endif %}
@@ -182,7 +168,7 @@ group by _ct_quarantine_id
         ~ " sum(case when " ~ change_tables.is_open('rejected') ~ " then _equal_rows else 0 end) as rejected,"
         ~ " sum(case when " ~ change_tables.is_open('waiting') ~ " then _equal_rows else 0 end) as waiting,"
         ~ " min(case when " ~ change_tables.is_open('waiting') ~ " then _batch_id end) as waiting_since"
-        ~ " from (" ~ change_tables.quarantine_after_run(quarantine, batch, run) ~ ")"
+        ~ " from (" ~ change_tables.quarantine_after_run(batch, run) ~ ")"
     ).rows[0] %}
     {% do return(dict(
         found, quarantined={'rejected': row['rejected'] | int(0), 'waiting': row['waiting'] | int(0), 'waiting_since': row['waiting_since']},
@@ -192,15 +178,15 @@ group by _ct_quarantine_id
 
 
 {#- Writes what a run has found of rows in quarantine, where the log is still what this run looked at. -#}
-{% macro merge_into_quarantine(state, quarantine, batch, run) -%}
+{% macro merge_into_quarantine(batch, run) -%}
 {%- set columns = change_tables.quarantine_columns() -%}
-merge into {{ quarantine }} as target
+merge into {{ change_tables.quarantine_relation(this) }} as target
 using (
     select *
     from (
-    {{ change_tables.quarantine_after_run(quarantine, batch, run) | indent(4) }}
+    {{ change_tables.quarantine_after_run(batch, run) | indent(4) }}
     )
-    where _ct_has_news and {{ change_tables.stop_if_log_has_changed(state, run) | indent(8) }}
+    where _ct_has_news and {{ change_tables.stop_if_log_has_changed(run) | indent(8) }}
 ) as source
     on source.{{ change_tables.row_id_column() }} = target.{{ change_tables.row_id_column() }}
 when matched then update set
@@ -211,7 +197,7 @@ when not matched then insert ({{ change_tables.column_list(columns) }})
 
 
 {#- The rows in quarantine and those that a run has found, as they are after the run. -#}
-{% macro quarantine_after_run(quarantine, batch, run) -%}
+{% macro quarantine_after_run(batch, run) -%}
     {%- set row_id = change_tables.row_id_column() -%}
     {%- set is_of_load = "startswith(quarantined." ~ row_id ~ ", 'load:')" -%}
     {%- set is_seen = 'others._raw_id is not null' -%}
@@ -245,7 +231,7 @@ when not matched then insert ({{ change_tables.column_list(columns) }})
         select
             quarantined.*,
             quarantined._healed_at is null and {{ is_seen }} as _ct_is_healed
-        from {{ quarantine }} as quarantined
+        from {{ change_tables.quarantine_relation(this) }} as quarantined
         {%- if run.kind != 'everything' %}
         left join (select distinct _raw_id from {{ batch }} where _ct_quarantine_id is null) as others
             on quarantined._raw_id = others._raw_id

@@ -298,7 +298,7 @@ completed_deliveries as (
     landed   the table of these, to find what the log holds of them; none: everything
     span     the first and the last sequence of these
 -#}
-{% macro logged_deliveries(spec, log, passed=[], landed=none, span=none) -%}
+{% macro logged_deliveries(spec, run, passed=[], landed=none, span=none) -%}
 {%- set version = change_tables._version_of_logged(spec) -%}
 {%- set columns = [] -%}
 {%- for name in change_tables.log_columns(spec) -%}
@@ -314,7 +314,7 @@ select
     true as _ct_is_logged,
     0 as _ct_place
     {{- change_tables.each(passed, ',\n    null as {name}') | join }}
-from {{ log }} as logged
+from {{ run.log }} as logged
 {%- if landed %}
 left semi join {{ landed }} as landed
     on logged._change_id = landed._change_id and logged._change_seq = landed._change_seq

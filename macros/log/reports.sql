@@ -8,22 +8,22 @@
 {% macro reports_of_log(spec, log, checkpoint) -%}
 {#- no other values are needed -#}
 {%- set keys = dict(spec, columns=spec.columns | selectattr('name', 'in', spec.key) | list, column_names=spec.key) -%}
-{%- set run = change_tables.fold_run(keys, dict(checkpoint, batch='', added={})) -%}
+{%- set run = dict(change_tables.fold_run(keys, dict(checkpoint, batch='', added={})), log=log) -%}
 {%- set of_format = change_tables.format_of(spec.format).reports -%}
 {%- set key = 'to_json(struct(' ~ change_tables.column_list(spec.key) ~ "), map('ignoreNullFields', 'false'))" -%}
 {%- set reports_orphans = spec.images == 'partial' and spec.orphans == 'report' -%}
 with {{ '' }}
 {%- if reports_orphans or run.moves -%}
-{{ change_tables.input_event_steps(keys, run, log, none) }},
+{{ change_tables.input_event_steps(keys, run) }},
 
 {% endif -%}
 {%- if reports_orphans -%}
-{{ change_tables.row_event_steps(keys, run, log) }}
+{{ change_tables.row_event_steps(keys, run) }}
 {{- change_tables.judged_steps(keys, run) }},
 
 {% elif run.moves -%}
 {% if run.has_resets -%}
-{{ change_tables.reset_steps(spec, run, log) }},
+{{ change_tables.reset_steps(spec, run) }},
 
 {% endif -%}
 {{ change_tables.row_steps(keys, run, exchanged_only=false) }},

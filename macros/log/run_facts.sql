@@ -62,7 +62,8 @@
     Says in dbt's result of the model what its run took in: a text for the reader, and in `code`, as JSON, the rows for the table of
     runs. That of the run before is among them: it may have died before it came there.
 -#}
-{% macro report_run(spec, run, checkpoint, facts) %}
+{% macro report_run(spec, run, checkpoint) %}
+    {% set facts = checkpoint.facts if checkpoint != run.checkpoint_before else none %}
     {% set passed_over = change_tables.report_rows_passed_over(spec, run) %}
     {% set runs = [] %}
     {% for known in [run.checkpoint_before, checkpoint if facts else none] if known %}

@@ -2,10 +2,8 @@
     A join with the rows that have waited for `waiting_days` or longer, and so block the watermark no more: `_ct_passed_id` is not null for
     them. Nothing where there can be none. A row above all that the log has blocks it all the same: there is next to nothing to read after
     it, and later runs look for what landed before only up to there.
-
-    id   SQL for the `_row_id` that a row has in quarantine
 -#}
-{% macro rows_to_pass(spec, run, id) -%}
+{% macro rows_to_pass(spec, run) -%}
 {%- if change_tables.may_pass_waiting(spec, run.checkpoint_before) %}
     left join (
         select {{ change_tables.row_id_column() }} as _ct_passed_id
@@ -15,7 +13,7 @@
             and _batch_id < '{{ change_tables.batch_once_waited(spec) }}'
             and {{ change_tables.code_of('_status_reason') }} in ({{ change_tables.text_literals(change_tables.read_again(spec).passed) }})
     )
-        on {{ id | indent(8) }} = _ct_passed_id and coalesce(_change_seq <= {{ change_tables.text_literal(run.highest_seq) }}, true)
+        on _ct_quarantine_id = _ct_passed_id and coalesce(_change_seq <= {{ change_tables.text_literal(run.highest_seq) }}, true)
 {%- endif -%}
 {%- endmacro %}
 

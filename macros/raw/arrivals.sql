@@ -12,7 +12,7 @@
     type      of a column that a user names, its type
     record    where a position has one record: the columns in which two rows at one must not differ. Of a column that a user names none: any
               number of rows are at one, and more can land there
-    reads     SQL for the only rows that the entry reads, where there are others
+    only      SQL for the rows that the entry reads, where there are others
 -#}
 
 
@@ -92,7 +92,7 @@
 {% macro arrival_in_checkpoint(arrival) %}
     {% do return(none) if not arrival %}
     {% set columns = (arrival.group + arrival.columns) | join(',') %}
-    {% do return([arrival.kind, (arrival.hidden or '{name}') | replace('{name}', columns), arrival.reads, arrival.table] | select | join(':')) %}
+    {% do return([arrival.kind, (arrival.hidden or '{name}') | replace('{name}', columns), arrival.only, arrival.table] | select | join(':')) %}
 {% endmacro %}
 
 
@@ -114,15 +114,24 @@
 {% endmacro %}
 
 
-{% macro arrival_of(spec) %}
+{#-
+    The arrival of an entry; none where it has none. Stops where its raw table cannot have it. With `if_sound`, as another entry asks, it is none
+    there, too, and while there is no raw table.
+-#}
+{% macro arrival_of(spec, if_sound=false) %}
     {% set name = spec[change_tables.format_of(spec.format).arrival_column] | default(none) if spec.arrival == 'auto' else spec.arrival %}
-    {% do return(none) if name == 'none' %}
-    {% do return(change_tables._arrival_of_files(spec)) if name == 'files' %}
-    {% do return(change_tables.natural_arrival(spec) or change_tables._arrival_of_versions(spec)) if name is none %}
-    {% set landed = change_tables.landed_columns(spec, spec.relation, [name], "`arrival` must be one of its columns") %}
+    {% set natural = change_tables.natural_arrival(spec) if name is none else none %}
+    {% set landed = change_tables.landed_columns(spec, spec.relation) %}
+    {% set named = natural.group + natural.columns if natural else [name] | reject('in', [none, 'none', 'files']) | list %}
+    {% do return(none) if if_sound and not (landed and named | map('lower') | reject('in', landed) | list | length == 0) %}
+    {% do return(none) if name == 'none' or (name == 'files' and not landed) %}
+    {% do return(change_tables._arrival_of_files(spec, if_sound)) if name == 'files' %}
+    {% do return(natural or (change_tables.arrival_by_commits(change_tables.properties_of_raw(spec)) if landed else none)) if name is none %}
+    {% do change_tables.landed_columns(spec, spec.relation, [name], "`arrival` must be one of its columns") %}
     {% set type = landed[name | lower].data_type if landed else 'string' %}
     {% set kind = change_tables._arrival_kind(type) %}
     {% if kind is none or (kind == 'text' and spec.lookback != 0) %}
+        {% do return(none) if if_sound %}
         {% do change_tables.refuse_entry(spec,
             "`arrival` must be a column of whole numbers, decimals, dates"
             ~ (" or times where `lookback` is set" if kind == 'text' else ", times or text") ~ ", got '" ~ name ~ "' of type "
@@ -137,56 +146,22 @@
     The arrival of a raw table whose files say what is new (`arrival: files`). Of a Delta or Iceberg table the commit that each row came with,
     which outlives compaction; of a table of files the time at which its file was written. Stops where the table has neither.
 -#}
-{% macro _arrival_of_files(spec) %}
-    {% do return(none) if not change_tables.landed_columns(spec, spec.relation) %}
-    {% set versions = change_tables._arrival_of_versions(spec) %}
-    {% set provider = change_tables._provider_of_raw(spec) if not versions else none %}
-    {% if versions and spec.lookback != 0 %}
+{% macro _arrival_of_files(spec, if_sound) %}
+    {% set commits = change_tables.arrival_by_commits(change_tables.properties_of_raw(spec)) %}
+    {% if commits and spec.lookback != 0 %}
         {% do change_tables.refuse_entry(spec, "`lookback` must be left out: no commit of a table lands late, got " ~ spec.lookback) %}
-    {% elif versions %}
-        {% do return(versions) %}
-    {% elif change_tables._has_times_of_files(provider) %}
+    {% elif commits %}
+        {% do return(commits) %}
+    {% endif %}
+    {#- what the table is stored as; none for a view -#}
+    {% set provider = change_tables.ask_once('describe extended ' ~ spec.relation) | selectattr(0, 'equalto', 'Provider') | map(attribute=1) | first | default(none) %}
+    {% if provider in ['parquet', 'orc', 'json', 'csv'] %}
         {% do return({
             'group': [], 'columns': ['file_modification_time'], 'hidden': '_metadata.{name}', 'is_whole': false, 'kind': 'timestamp', 'type': 'timestamp'
         }) %}
     {% endif %}
-    {% do change_tables.refuse_arrival_by_files(spec, provider) %}
-{% endmacro %}
-
-
-{#- What an entry's raw table is stored as; none for a view. -#}
-{% macro _provider_of_raw(spec) %}
-    {% do return(change_tables.ask_once('describe extended ' ~ spec.relation) | selectattr(0, 'equalto', 'Provider') | map(attribute=1) | first | default(none)) %}
-{% endmacro %}
-
-
-{% macro _has_times_of_files(provider) %}
-    {% do return(provider in ['parquet', 'orc', 'json', 'csv']) %}
-{% endmacro %}
-
-
-{#- The arrival of an entry that another one asks for; none also where the entry itself would be stopped. -#}
-{% macro arrival_if_sound(spec) %}
-    {% set landed = change_tables.landed_columns(spec, spec.relation) %}
-    {% set name = spec[change_tables.format_of(spec.format).arrival_column] | default(none) if spec.arrival == 'auto' else spec.arrival %}
-    {% if not landed %}
-        {% do return(none) %}
-    {% elif name == 'files' %}
-        {% set is_sound = change_tables._arrival_of_versions(spec) or change_tables._has_times_of_files(change_tables._provider_of_raw(spec)) %}
-    {% elif name is none %}
-        {% set natural = change_tables.natural_arrival(spec) or {'group': [], 'columns': []} %}
-        {% set is_sound = (natural.group + natural.columns) | map('lower') | reject('in', landed) | list | length == 0 %}
-    {% else %}
-        {% set is_sound = name | lower in landed and change_tables._arrival_kind(landed[name | lower].data_type) %}
-    {% endif %}
-    {% do return(change_tables.arrival_of(spec) if is_sound else none) %}
-{% endmacro %}
-
-
-{#- The commits of a raw table as arrival; none where it keeps none with its rows. -#}
-{% macro _arrival_of_versions(spec) %}
-    {% do return(none) if not change_tables.landed_columns(spec, spec.relation) %}
-    {% do return(change_tables.arrival_by_commits(change_tables.properties_of_raw(spec))) %}
+    {% do change_tables.refuse_arrival_by_files(spec, provider) if not if_sound %}
+    {% do return(none) %}
 {% endmacro %}
 
 

@@ -56,6 +56,16 @@
 {% endmacro %}
 
 
+{#-
+    The landed columns of a table with the source table's rows, under its names of today: those of `others`, and the declared ones, of which
+    retired ones may be absent.
+-#}
+{% macro landed_row(spec, relation, others=[], help='') %}
+    {% set expected = others + spec.column_names | reject('in', spec.retired) | list %}
+    {% do return(change_tables.with_absent_columns(change_tables.landed_columns(spec, relation, expected, help, has_row=true), spec.retired)) %}
+{% endmacro %}
+
+
 {% macro absent_names(landed) %}
     {% do return(landed.values() | selectattr('is_absent') | map(attribute='name') | list) %}
 {% endmacro %}
@@ -93,7 +103,8 @@
 -#}
 {% macro typed_columns(spec, landed) -%}
     {%- for column in spec.columns %}
-        {%- set name, read = change_tables.quoted(column.name), change_tables._read_column(column, landed) %}
+        {%- set name, value = change_tables.quoted(column.name), change_tables.landed_value(column.name, landed) %}
+        {%- set read = change_tables.read_value(value, change_tables.landed_tree(column, landed), change_tables.type_tree(column.data_type)) %}
         {{ read ~ (' as ' ~ name if read != name else '') }},
     {%- endfor -%}
 {%- endmacro %}
@@ -102,11 +113,6 @@
 {% macro landed_value(name, landed) -%}
     {%- set column = landed.get(name | lower, {}) -%}
     {{- 'null' if column.is_absent else column.value or change_tables.quoted(name) -}}
-{%- endmacro %}
-
-
-{% macro _read_column(column, landed) -%}
-    {{- change_tables.read_value(change_tables.landed_value(column.name, landed), change_tables.landed_tree(column, landed), change_tables.type_tree(column.data_type)) -}}
 {%- endmacro %}
 
 

@@ -95,7 +95,7 @@
         {% set checkpoint = (change_tables.cached_checkpoint(relation) or {}).checkpoint if is_there else none %}
         {% if checkpoint and checkpoint.watermark and checkpoint.watermark | length <= change_tables.most_groups_as_conditions() %}
             {% set spec = change_tables.table_spec_of_model(node) %}
-            {% set arrival = change_tables.arrival_if_sound(spec) if change_tables.has_raw_alone(spec, checkpoint) else none %}
+            {% set arrival = change_tables.arrival_of(spec, if_sound=true) if change_tables.has_raw_alone(spec, checkpoint) else none %}
             {% if arrival and change_tables.is_arrival_of(checkpoint, spec, arrival) %}
                 {% do questions.append(change_tables._question(spec, arrival, checkpoint)) %}
             {% endif %}

@@ -97,7 +97,7 @@
     the first run and by a rescan, and kept in the checkpoint. Not where the rows of other tables count as well.
 -#}
 {% macro _tells_its_rows(spec, arrival, checkpoint) %}
-    {% do return(none) if not arrival or arrival.reads or spec.lookback != 0 or not change_tables._landed_arrival(spec, arrival) %}
+    {% do return(none) if not arrival or arrival.only or spec.lookback != 0 or not change_tables._landed_arrival(spec, arrival) %}
     {% do return(checkpoint.counts_all) if checkpoint and checkpoint.counts_all is boolean %}
     {% do return(change_tables.counts_without_scan(change_tables.properties_of_raw(spec))) %}
 {% endmacro %}
@@ -312,14 +312,13 @@ right join (select count(*) as _ct_all from {{ spec.relation }})
 {#- Rows from these places on; of numbers as text also those of another length: they sort elsewhere, wherever that is. -#}
 {% macro lands_since(arrival, from) -%}
     {%- set name, first = change_tables.positions_of(arrival)[0], from[0].position[0] if from else none -%}
-    {{- arrival.reads ~ ' and ' if arrival.reads }}{{ change_tables.positions_since(arrival, from, 0) }}
+    {{- arrival.only ~ ' and ' if arrival.only }}{{ change_tables.positions_since(arrival, from, 0) }}
     {%- if arrival.kind == 'text' and first is not none and modules.re.match('[0-9]+$', first) %}
         or (length({{ name }}) <> {{ first | length }} and {{ name }} rlike '^[0-9]+$')
     {%- endif %}
 {%- endmacro %}
 
 
-{#- Stops where numbers that land as text have another length than a known one. -#}
 {% macro _refuse_numbers_of_two_lengths(spec, arrival, known, found) %}
     {% for number in found if number is not none and modules.re.match('[0-9]+$', known) and number | length != known | length %}
         {% do change_tables.refuse_entry(spec,
@@ -343,7 +342,7 @@ right join (select count(*) as _ct_all from {{ spec.relation }})
 {#-
     Stops where two different records have landed at one position that can have only one. Nothing orders them, so no state can be
     made of both. A record that has landed again is not different. Of an arrival, `record` are the columns by which records are
-    compared, and `reads` is a condition on the rows that matter.
+    compared, and `only` is a condition on the rows that matter.
 -#}
 {% macro _refuse_two_records(spec, arrival, condition) %}
     {% set place = change_tables.column_list(arrival.group + arrival.columns) %}
@@ -351,7 +350,7 @@ right join (select count(*) as _ct_all from {{ spec.relation }})
     {% set rows = run_query(
         "select concat_ws(':', " ~ place ~ ") as place from (select " ~ place ~ ", " ~ hash ~ " as _ct_hash from "
         ~ spec.relation ~ " where not (" ~ change_tables.lacks_position(arrival) ~ ") and " ~ condition
-        ~ (" and " ~ arrival.reads if arrival.reads else "") ~ ")"
+        ~ (" and " ~ arrival.only if arrival.only else "") ~ ")"
         ~ " group by " ~ place ~ " having min(_ct_hash) <> max(_ct_hash) order by place limit 3"
     ).rows %}
     {% do change_tables.refuse_positions_used_again(spec, arrival, rows, "two records that differ have landed") if rows %}

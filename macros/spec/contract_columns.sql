@@ -66,7 +66,6 @@
 {% endmacro %}
 
 
-{#- The types of columns of the models and of their tables: name -> type. -#}
 {% macro columns_of_table(spec, names) %}
     {% set types = change_tables.contract_column_types() %}
     {% do types.update({'_key_before': change_tables.key_type(spec)}) %}

@@ -20,7 +20,7 @@
     reports(spec, log)         SQL over the log for further rows of its reports: _change_id, _change_seq, code, detail
     array_of_text(column)      SQL for an array out of the text that a load has of it
     other_tables               the settings that name another raw table which staging reads: it can have news of its own
-    arrival(spec)              where raw rows say their own position, {kind, group, columns, record, reads}: see
+    arrival(spec)              where raw rows say their own position, {kind, group, columns, record, only}: see
                                `arrival_of_row`. The kind is `whole_number`
     arrival_column             the setting that names the raw column which is the arrival, where the entry names none
     read_with(spec, condition)  of rows that are compared with rows that landed before: SQL for all raw rows that a run reads which reads those
@@ -37,7 +37,6 @@
     raw_id(spec)               of raw rows that are each of one key: SQL for their `_raw_id`, a hash. Left out: `forget` deletes no raw rows
     reads                      SQL over the log for the changes whose values come from another table than the raw one
     retracts_changes(spec)     whether later rows can show that an accepted change cannot be used
-    quarantines(spec, bound)   SQL for the rejected and waiting rows that go into quarantine; none, or left out: all
     unclaimed_steps(specs)     the steps to the rows of a shared raw table that no entry stages: see `unclaimed_rows`
     shared_relation(spec)      the raw table that entries share, where it is not their own
     undeclared_columns(spec)   the raw columns of the source table that no column declares, as {name, data_type} in the order of the raw
@@ -66,7 +65,7 @@
         'columns': [], 'origin': [], 'key_columns': none, 'counts_columns': none,
         'settings_of_order': [], 'keeps_sequences': none, 'reports': none, 'array_of_text': none, 'other_tables': [],
         'arrival': none, 'landed_sequence': none, 'read_again': {}, 'blocks_watermark': none,
-        'reads': none, 'retracts_changes': false, 'quarantines': none, 'unclaimed_steps': none, 'shared_relation': none,
+        'reads': none, 'retracts_changes': false, 'unclaimed_steps': none, 'shared_relation': none,
         'undeclared_columns': none, 'absent_columns': [], 'numbers': none, 'commits': none, 'functions': {}, 'mapping': none,
         'put_together': none, 'arrival_column': none, 'read_with': none, 'time_in_sequence': none, 'raw_id': none, 'lasting_sequence': none,
         'group_of_sequence': none,
@@ -76,8 +75,8 @@
     {% set given = (own[name] if name in own else change_tables.known_formats()[name])() %}
     {% for part, value in given.items() %}
         {% set is_macro = part in [
-            'stage', 'mistakes', 'key_columns', 'keeps_sequences', 'reports', 'array_of_text', 'quarantines',
-            'unclaimed_steps', 'read_with', 'time_in_sequence', 'lasting_sequence'
+            'stage', 'mistakes', 'key_columns', 'keeps_sequences', 'reports', 'array_of_text', 'unclaimed_steps',
+            'read_with', 'time_in_sequence', 'lasting_sequence'
         ] %}
         {% if part not in defaults %}
             {% do exceptions.raise_compiler_error(

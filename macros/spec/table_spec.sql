@@ -150,7 +150,6 @@
 {% endmacro %}
 
 
-{#- Stops with a mistake in an entry, or in the raw table that it names. -#}
 {% macro refuse_entry(spec, mistake) %}
     {% do exceptions.raise_compiler_error("change_tables: source '" ~ spec.source_name ~ "." ~ spec.table_name ~ "': " ~ mistake) %}
 {% endmacro %}

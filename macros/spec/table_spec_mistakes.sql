@@ -199,7 +199,6 @@
 {% endmacro %}
 
 
-{#- The mistakes of columns that are arrays, maps or structs where these cannot be. -#}
 {% macro nested_column_mistakes(columns, what='`columns` must be') %}
     {% set found = [] %}
     {% for column in columns if change_tables.type_tree(column.data_type).kind in ['array', 'map', 'struct'] %}
@@ -232,7 +231,6 @@
 {% endmacro %}
 
 
-{#- A setting that names another entry of the source, or none. -#}
 {% macro other_entry_mistakes(node, given, setting) %}
     {% set name = given.get(setting) %}
     {% do return([]) if name is none or (name != node.name and change_tables.find_source(node.source_name, name) is not none) %}

@@ -32,13 +32,25 @@
     {%- set has_other_columns = change_tables.columns_have_changed(spec, run.checkpoint_before) -%}
     {%- do change_tables.follow_spec(spec, state) if has_other_columns -%}
     {%- do change_tables.ensure_state_view(view, state, shown_spec, shown, predicate) if has_other_columns or run.renaming -%}
+    {#- the last versions of a history are in files of their own: by them a run finds its keys -#}
+    {%- set partitioned_by = ['_is_last'] if run.history else [] -%}
     {%- set is_shown = true -%}
+    {%- if run.kind in ['empty', 'first'] and state.schema != view.schema -%}
+        {%- call statement('schema') -%}
+            create schema if not exists {{ state.without_identifier() }}
+        {%- endcall -%}
+    {%- endif -%}
     {%- if run.kind == 'empty' -%}
-        {%- do change_tables._ensure_schema(view, state) -%}
-        {%- set is_shown = change_tables.make_empty_table(view, state, sql, change_tables._partition_columns(run)) -%}
+        {%- set is_shown = change_tables.make_empty_table(view, state, sql, partitioned_by) -%}
     {%- elif run.kind == 'first' -%}
-        {%- do change_tables._ensure_schema(view, state) -%}
-        {%- set rows = change_tables._build_state(spec, state, run, sql) -%}
+        {%- do change_tables.refuse_unseen_table(state) -%}
+        {%- call statement('main') -%}
+            {{ change_tables.create_state_table(
+                state, change_tables._with_checkpoint(spec, sql, run), partitioned_by=partitioned_by,
+                found_by=['_checkpoint', '_change_seq'] + (['_valid_from', '_valid_to'] if run.history else ['_batch_id'])
+            ) }}
+        {%- endcall -%}
+        {%- set rows = change_tables._count_rows_of_state(state) -%}
     {%- elif run.kind == 'since' -%}
         {%- set rows = change_tables._add_to_state(spec, state, run, sql, handed.statements, rows) -%}
     {%- else -%}
@@ -61,51 +73,32 @@
 {% endmaterialization %}
 
 
-{% macro _ensure_schema(view, state) %}
-    {% if state.schema != view.schema %}
-        {% call statement('schema') %}
-            create schema if not exists {{ state.without_identifier() }}
-        {% endcall %}
-    {% endif %}
-{% endmacro %}
-
-
-{#- The last versions of a history are in files of their own: by them a run finds its keys. -#}
-{% macro _partition_columns(run) %}
-    {% do return(['_is_last'] if run.history else []) %}
-{% endmacro %}
-
-
-{#- Builds a state whole. Returns how many rows it has. -#}
-{% macro _build_state(spec, state, run, sql) %}
-    {% set found_by = ['_checkpoint', '_change_seq'] + (['_valid_from', '_valid_to'] if run.history else ['_batch_id']) %}
-    {% do change_tables.refuse_unseen_table(state) %}
-    {% call statement('main') %}
-        {{ change_tables.create_state_table(
-            state, change_tables._with_checkpoint(spec, sql, run), partitioned_by=change_tables._partition_columns(run), found_by=found_by
-        ) }}
-    {% endcall %}
-    {% do return(change_tables._count_rows_of_state(state)) %}
-{% endmacro %}
-
-
 {#-
-    Adds to a state what its log has more. Returns how many rows it has then (see `_rows_after_merge`).
+    Adds to a state what its log has more. Returns how many rows it has then, its checkpoint aside: what the merge says is added to what there
+    was, so that rows which something else has added or removed are never counted as those of a run. None where the merge says nothing, as of
+    a table in another format.
 
     sql          the query of the model
     statements   what a run sends instead that looks for late events (see `folded_query`)
-    rows         how many rows the state has; none: that is not known
+    rows         how many rows the state has; none: that is not known, and they are counted
 -#}
 {% macro _add_to_state(spec, state, run, sql, statements, rows) %}
     {% set kept = change_tables.batch_relation(this, change_tables.batch_id()) %}
     {% if run.looks %}
         {% set run = dict(run, replays=change_tables._keep_events(run, statements, kept)) %}
-        {% set sql = statements.with_replays if run.replays else statements.without_replays %}
+        {% set sql = 'with ' ~ change_tables.all_events_of_table(spec, kept, run.replays) ~ ',\n\n' ~ statements.rows %}
     {% endif %}
     {% call statement('main', fetch_result=True) %}
         {{ change_tables.merge_state(spec, state, sql, run, kept) }}
     {% endcall %}
-    {% set rows = change_tables._rows_after_merge(state, rows, load_result('main').table.rows | first) %}
+    {% set merged = load_result('main').table.rows | first %}
+    {% if not merged %}
+        {% set rows = none %}
+    {% elif rows is none %}
+        {% set rows = change_tables._count_rows_of_state(state) %}
+    {% else %}
+        {% set rows = rows + merged['num_inserted_rows'] | int - merged['num_deleted_rows'] | int %}
+    {% endif %}
     {% if run.looks %}
         {% do change_tables.drop_stale_batches() %}
         {% do adapter.drop_relation(kept) %}
@@ -128,18 +121,6 @@
         {% endcall %}
     {% endif %}
     {% do return(replays) %}
-{% endmacro %}
-
-
-{#-
-    How many rows a state has after a merge, its checkpoint aside: what the merge says is added to what there was. So rows that something
-    else has added or removed are never counted as those of a run. Counted is where nothing says how many there were; none where the merge
-    says nothing, as of a table in another format.
--#}
-{% macro _rows_after_merge(state, rows_before, merged) %}
-    {% do return(none) if not merged %}
-    {% do return(change_tables._count_rows_of_state(state)) if rows_before is none %}
-    {% do return(rows_before + merged['num_inserted_rows'] | int - merged['num_deleted_rows'] | int) %}
 {% endmacro %}
 
 

@@ -94,7 +94,6 @@ left anti join (
 {% endmacro %}
 
 
-{#- Stops where the table of the model that asks lacks some of these columns. -#}
 {% macro _refuse_missing_columns(names, why) %}
     {% set found = adapter.get_columns_in_relation(this) | map(attribute='name') | map('lower') | list %}
     {% set missing = [] %}

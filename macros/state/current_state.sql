@@ -16,15 +16,13 @@
         {%- set columns = ['_checkpoint'] + change_tables.state_columns(spec, keeps_deleted=keeps_deleted) -%}
         {%- do return(change_tables.empty_run(change_tables.columns_of_table(spec, columns), keeps_deleted=keeps_deleted)) -%}
     {%- endif -%}
-    {%- set log = change_tables.state_relation(dedup) -%}
-    {%- set state = change_tables.state_relation(this) -%}
     {%- set run = change_tables.state_run(spec, dedup, keeps_deleted=keeps_deleted) -%}
     {%- if keeps_deleted -%}
-        {%- call change_tables.folded_query(spec, run, log, state) -%}
+        {%- call change_tables.folded_query(spec, run) -%}
 {{ change_tables._kept_rows(spec) }}
         {%- endcall -%}
     {%- elif run.folds -%}
-        {%- call change_tables.folded_query(spec, run, log, state) %}
+        {%- call change_tables.folded_query(spec, run) %}
 
 select {{ change_tables.column_list(change_tables.state_columns(spec)) }}
 from folded
@@ -34,7 +32,7 @@ where _ct_next_seq is null{{ ' and not _ct_is_base' if spec.images == 'full' }}
         {%- do change_tables.hand_over(run) -%}
         {%- set reset_seq = change_tables.text_literal(run.checkpoint.reset_seq) -%}
         {%- set columns = change_tables.column_list(change_tables.state_columns(spec)) -%}
-with {{ change_tables.event_steps(spec, run, log) }},
+with {{ change_tables.event_steps(spec, run) }},
 
 {% if run.ends_older_keys -%}
 -- also keys that live and are older than the latest truncate or load
@@ -44,7 +42,7 @@ all_events as (
     from events
     union all
     select {{ columns }}
-    from {{ state }}
+    from {{ run.state }}
     where _checkpoint is null and not _is_deleted and _change_seq < {{ reset_seq }}
 
 ),

@@ -1,9 +1,9 @@
 {#- All resets of the table, which are truncates and loads, as one array, in the order of events: of one sequence, truncates come first. -#}
-{% macro reset_steps(spec, run, log) -%}
+{% macro reset_steps(spec, run) -%}
 truncates as (
 
     select _change_seq, _changed_at, _transaction_id, _change_id
-    from {{ log }}
+    from {{ run.log }}
     where
         _checkpoint is null
         and _change_op = 'truncate'

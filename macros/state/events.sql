@@ -44,7 +44,7 @@
     What changes do to keys: a change sets the row of its key or ends it; one that moved its key has ended the key before as well,
     by a departure. The last step is `events`, those that the run adds to a state; with `logged_` before, all that the log has.
 -#}
-{% macro event_steps(spec, run, log, prefix='') -%}
+{% macro event_steps(spec, run, prefix='') -%}
 {%- set made = {
     '_precedence': 'array_position(' ~ change_tables.names_array(change_tables._precedences()) ~ ', _change_op)', '_is_deleted': "_change_op = 'delete'", '_ct_is_base': 'false',
     '_has_row': 'false',
@@ -62,7 +62,7 @@
 {{ prefix }}changes as (
 
     select *
-    from {{ log }}
+    from {{ run.log }}
     where
         _checkpoint is null
         and _change_op <> 'truncate'

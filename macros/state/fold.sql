@@ -2,26 +2,24 @@
     The query of a model that folds, with its run and its statements handed over. Where the run looks for late events, it sends these
     statements. They have the same steps as the query, but that the input events are in the table `kept`:
 
-    input             the events to keep
-    replayed          the events to add where some are late
-    without_replays   the rows that the kept events make, where none is late
-    with_replays      the same where some are
+    input      the events to keep
+    replayed   the events to add where some are late
+    rows       the steps from `all_events` (see `all_events_of_table`) to the rows that they make
 
     caller   what follows the steps that end in `folded`
 -#}
-{% macro folded_query(spec, run, log, state) -%}
-{%- set rows = change_tables.folded_steps(spec, run, log) ~ caller() -%}
-{%- set input = 'with ' ~ change_tables.input_event_steps(spec, run, log, state) -%}
+{% macro folded_query(spec, run) -%}
+{%- set rows = change_tables.folded_steps(spec, run) ~ caller() -%}
+{%- set input = 'with ' ~ change_tables.input_event_steps(spec, run) -%}
 {%- set statements = {} -%}
 {%- if run.looks -%}
     {%- set kept = change_tables.batch_relation(this, change_tables.batch_id()) -%}
-    {%- set replayed = change_tables.replayed_event_steps(spec, run, log, state) -%}
+    {%- set replayed = change_tables.replayed_event_steps(spec, run) -%}
     {%- set statements = {
         'input': input ~ '\n\nselect *, false as _ct_is_replayed from input_events',
         'replayed': 'with input_events as (\n\n    select * from ' ~ kept ~ '\n\n),\n\n' ~ replayed
             ~ '\n\nselect *, false as _ct_is_late, true as _ct_is_replayed from replayed_events',
-        'without_replays': 'with ' ~ change_tables.all_events_of_table(spec, kept, replays=false) ~ ',\n\n' ~ rows,
-        'with_replays': 'with ' ~ change_tables.all_events_of_table(spec, kept, replays=true) ~ ',\n\n' ~ rows,
+        'rows': rows,
     } -%}
     {%- set input = [input, replayed, change_tables.all_events_of_steps(spec, run)] | join(',\n\n') -%}
 {%- endif -%}
@@ -40,8 +38,8 @@
     A run that adds to a state begins with the base event of a key, the last one that the state has folded (`_ct_is_base`), so that the
     key's past need not be read again. Of a history, a base event has what is known of its version.
 -#}
-{% macro folded_steps(spec, run, log) -%}
-{{ change_tables.row_event_steps(spec, run, log) }}
+{% macro folded_steps(spec, run) -%}
+{{ change_tables.row_event_steps(spec, run) }}
 {%- if spec.images == 'partial' -%}
 {{ change_tables._overlaid_steps(spec, run) }},
 
@@ -79,9 +77,9 @@ folded as (
     All events without the ends of covered rows, which are no ends of their keys, where rows may have covered others; then also with
     what truncates and loads ended. Where neither can be, these are no steps; each has a comma after it.
 -#}
-{% macro row_event_steps(spec, run, log) -%}
+{% macro row_event_steps(spec, run) -%}
 {%- if run.has_resets -%}
-{{ change_tables.reset_steps(spec, run, log) }},
+{{ change_tables.reset_steps(spec, run) }},
 
 {% endif -%}
 {%- if run.moves -%}

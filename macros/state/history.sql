@@ -16,8 +16,6 @@
         {%- set columns = ['_checkpoint'] + change_tables.state_columns(spec, history=true) -%}
         {%- do return(change_tables.empty_run(change_tables.columns_of_table(spec, columns), history=true)) -%}
     {%- endif -%}
-    {%- set log = change_tables.state_relation(dedup) -%}
-    {%- set state = change_tables.state_relation(this) -%}
     {%- set run = change_tables.state_run(spec, dedup, history=true) -%}
     {%- set tracked = change_tables._tracked_values(spec) -%}
     {%- set beginning -%}
@@ -29,7 +27,7 @@ case
                     )
             end
     {%- endset -%}
-    {%- call change_tables.folded_query(spec, run, log, state) -%}
+    {%- call change_tables.folded_query(spec, run) -%}
 ,
 
 -- a version begins where a key begins or ends to live, or a tracked column changes

@@ -6,12 +6,12 @@
     The run keeps these in a table of its own and looks there for late ones. Where there are any, the keys that they reach are replayed:
     all that the log has of them is added to that table, is folded, and replaces what the state has of them (see `folded_query`).
 -#}
-{% macro input_event_steps(spec, run, log, state) -%}
+{% macro input_event_steps(spec, run) -%}
 {%- set columns = change_tables._columns_of_events(spec, run) -%}
-{{ change_tables.event_steps(spec, run, log) }},
+{{ change_tables.event_steps(spec, run) }},
 
 {% if run.kind == 'since' -%}
-{{ change_tables._base_event_steps(spec, run, log, state) }},
+{{ change_tables._base_event_steps(spec, run) }},
 
 {% endif -%}
 {{ 'events_and_bases' if run.looks else 'all_events' }} as (
@@ -38,7 +38,7 @@
     before. `moved_keys` has, by their hashes, the keys that rows entered or left by what is folded: the end of a row that another
     had covered has left no trace in the state. Where the last event of a key decides, only the places of events are needed.
 -#}
-{% macro _base_event_steps(spec, run, log, state) -%}
+{% macro _base_event_steps(spec, run) -%}
 {%- set made = {
     '_present_columns': 'cast(null as array<string>)', '_ct_enters': 'false', '_schema_version': run.schema_version, '_ct_is_base': 'true',
 } -%}
@@ -60,7 +60,7 @@ input_keys as (
 new_resets as (
 
     select _change_seq
-    from {{ log }}
+    from {{ run.log }}
     where
         _checkpoint is null
         and _change_op = 'truncate'
@@ -81,7 +81,7 @@ moved_keys as (
         _ct_key,
         bool_or(_ct_enters) as _ct_was_entered,
         max(if(_ct_enters, null, _change_seq)) as _ct_end_seq
-    from {{ log }}
+    from {{ run.log }}
         {#- the keys that a move or a delete is about, by their hashes, and whether a row has entered or left them by it #}
         lateral view inline(array(
             struct({{ change_tables.key_hash(spec.key) }}, _key_before is not null),
@@ -106,7 +106,7 @@ base_events as (
         {%- for name in change_tables.event_columns(spec, run) %}
         {{ made[name] ~ ' as ' ~ name if name in made else 'last_events.' ~ name }}{{ ',' if not loop.last }}
         {%- endfor %}
-    from {{ state }} as last_events
+    from {{ run.state }} as last_events
     left {{ 'join' if ended else 'semi join' }} input_keys
         on {{ change_tables.same_key(spec.key, 'last_events', 'input_keys') }}
     where
@@ -201,7 +201,7 @@ input_events as (
 
     A key of which something was retracted may have no event left. The state has it, so it begins with an end before all events.
 -#}
-{% macro replayed_event_steps(spec, run, log, state) -%}
+{% macro replayed_event_steps(spec, run) -%}
 {%- set follows_moves = run.moves and spec.images == 'partial' -%}
 {%- set of_end = dict(change_tables.end_of_key(run), _change_op="'delete'", _change_seq="''", _change_id="''") -%}
 first_keys as (
@@ -229,7 +229,7 @@ collected_moves as (
         select
             {{ change_tables.key_hash(spec.key) }} as _ct_key,
             xxhash64(_key_before) as _ct_key_before
-        from {{ log }}
+        from {{ run.log }}
         where
             _checkpoint is null
             and _key_before is not null
@@ -258,7 +258,7 @@ replayed_keys as (
 
 ),
 
-{{ change_tables.event_steps(spec, run, log, 'logged_') }},
+{{ change_tables.event_steps(spec, run, 'logged_') }},
 
 replayed_events as (
 
@@ -275,7 +275,7 @@ replayed_events as (
         {%- for name in change_tables.event_columns(spec, run) %}
         {{ of_end.get(name, 'null') }} as {{ name }}{{ ',' if not loop.last }}
         {%- endfor %}
-    from {{ state }} as last_events
+    from {{ run.state }} as last_events
     left semi join replayed_keys
         on {{ change_tables.key_hash(spec.key, 'last_events') }} = replayed_keys._ct_key
     where

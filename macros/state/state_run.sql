@@ -28,7 +28,8 @@
     {% endif %}
     {% do change_tables._name_loads_without_time(spec, run) if history %}
     {% do return(dict(
-        run, replaced=checkpoint if run.kind == 'first' else none, log=change_tables.state_relation(dedup), renaming=renaming if follows else none
+        run, replaced=checkpoint if run.kind == 'first' else none, log=change_tables.state_relation(dedup), state=state,
+        renaming=renaming if follows else none
     )) %}
 {% endmacro %}
 
@@ -63,7 +64,7 @@
                            `origin`, `reset_seq` and `loads` of the log's, `log_changes`: how many it holds; `built` and `written`: the
                            runs that built the state whole and that wrote it last; `keeps_deleted` as below
     replaced               by `state_run`: the checkpoint that a first run finds and replaces; none: there is none, or it is a full refresh
-    log                    by `state_run`: the table of the log
+    log, state             by `state_run`: the table of the log, and that of the model
     renaming               by `state_run`: what the state has under names of before, as `renaming` has it
     history, folds         whether the model keeps versions; whether older events of a key decide its row (see `folded_steps`)
     keeps_deleted          whether the model shows the last row of a key that has ended

@@ -112,7 +112,7 @@
 
 {#-
     A checkpoint as properties of a view. `change_tables.checkpoint` has how many checkpoints the table has, in how many parts the text of
-    the latest is, a digest of it, and of a state how many rows the run has left (see `_rows_after_merge`). The text is in parts, since
+    the latest is, a digest of it, and of a state how many rows the run has left (see `_add_to_state`). The text is in parts, since
     metastores limit the length of a property. It is in hexadecimal digits, since they do not take every character, and Spark hides values
     that look like secrets.
 -#}

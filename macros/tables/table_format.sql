@@ -1,27 +1,18 @@
 {#-
-    All that tells one table format from another: Delta, and Apache Iceberg. A model's is its `file_format`. The rest of the package asks here.
+    All that tells one table format from another: Delta, and Apache Iceberg. It is the `file_format` of the models. The rest of the package asks here.
 
     Both commit rows and checkpoint together. If two runs write one table, Delta fails the second whenever it has read what the first changed.
     Iceberg checks merges, updates and deletes, never inserts, so on Iceberg every run merges. The guard reads the checkpoint in the merge's own version of the table, and the checkpoint is among what the merge looks at.
 -#}
 
-{#- The model's `file_format`; dbt-spark gives parquet where none is set, which no state can be kept in. -#}
-{% macro state_file_format() %}
-    {% set file_format = change_tables._file_format_in(config) %}
-    {% if file_format not in ['delta', 'iceberg'] %}
-        {% do change_tables.refuse_model("`file_format` must be one of delta, iceberg, got '" ~ file_format ~ "'") %}
-    {% endif %}
-    {% do return(file_format) %}
-{% endmacro %}
-
-
-{% macro _file_format_in(config) %}
-    {% set file_format = config.get('file_format') %}
+{#- The `file_format` of a node; dbt-spark gives parquet where none is set, which no state can be kept in. -#}
+{% macro _file_format_of(node) %}
+    {% set file_format = node.config.get('file_format') %}
     {% do return('delta' if file_format in [none, '', 'parquet'] else file_format) %}
 {% endmacro %}
 
 
-{#- The format of the project's models, for tables that no model makes: a server has one format alone. -#}
+{#- The format of the project's tables: a server has one alone, and `table_format_mistakes` stops a run where models have another. -#}
 {% macro file_format_of_project() %}
     {% do return('delta') if not execute %}
     {#- asked often, and the same for all of a run -#}
@@ -29,7 +20,7 @@
     {% if 'name' not in known %}
         {% set formats = [] %}
         {% for node in change_tables.nodes_with_tables() %}
-            {% do formats.append(change_tables._file_format_in(node.config)) %}
+            {% do formats.append(change_tables._file_format_of(node)) %}
         {% endfor %}
         {% do known.update({'name': 'iceberg' if formats | unique | list == ['iceberg'] else 'delta'}) %}
     {% endif %}
@@ -56,7 +47,11 @@
     {% set others, mistakes = [], [] %}
     {% set seeds = graph.nodes.values() | selectattr('resource_type', 'eq', 'seed') | selectattr('package_name', 'eq', 'change_tables') | list %}
     {% for node in change_tables.nodes_with_tables() + seeds %}
-        {% do others.append(node.name) if (change_tables._file_format_in(node.config) == 'iceberg') != is_iceberg %}
+        {% set file_format = change_tables._file_format_of(node) %}
+        {% if file_format not in ['delta', 'iceberg'] and node.resource_type == 'model' %}
+            {% do mistakes.append("change_tables: model '" ~ node.name ~ "': `file_format` must be one of delta, iceberg, got '" ~ file_format ~ "'") %}
+        {% endif %}
+        {% do others.append(node.name) if (file_format == 'iceberg') != is_iceberg %}
     {% endfor %}
     {% if others and is_iceberg %}
         {% do mistakes.append("change_tables: the server's tables are Iceberg: set `+file_format: iceberg` for models and seeds, not set for " ~ others | join(', ')) %}
@@ -109,7 +104,6 @@
 {% endmacro %}
 
 
-{#- The statement that drops a relation of a type, with its files. -#}
 {% macro drop_of(type, relation) %}
     {% do return('drop ' ~ type ~ ' if exists ' ~ relation ~ (' purge' if type == 'table' and change_tables.file_format_of_project() == 'iceberg')) %}
 {% endmacro %}
@@ -140,8 +134,8 @@
     What a state table asks of its format: any column name, and cheap updates. Where it is `found_by` some columns, files have statistics of these
     alone: manifests of Iceberg keep the statistics of files that a commit has removed.
 -#}
-{% macro state_table_properties(file_format, uses_deletion_vectors, found_by) %}
-    {% if file_format == 'delta' %}
+{% macro state_table_properties(uses_deletion_vectors, found_by) %}
+    {% if change_tables.file_format_of_project() == 'delta' %}
         {% do return(dict({
             'delta.columnMapping.mode': 'name',
             'delta.enableDeletionVectors': 'true' if uses_deletion_vectors else 'false',
@@ -173,7 +167,7 @@
     merged into in half the time without. No table goes back: vectors cost every reader.
 -#}
 {% macro use_deletion_vectors(state) %}
-    {% if change_tables.state_file_format() == 'delta' %}
+    {% if change_tables.file_format_of_project() == 'delta' %}
         {% call statement('deletion_vectors') %}
             alter table {{ state }} set tblproperties ('delta.enableDeletionVectors' = 'true')
         {% endcall %}
@@ -183,7 +177,7 @@
 
 {#- Whether an insert fails where another run has written since it read. -#}
 {% macro inserts_are_guarded() %}
-    {% do return(change_tables.state_file_format() == 'delta') %}
+    {% do return(change_tables.file_format_of_project() == 'delta') %}
 {% endmacro %}
 
 
@@ -221,7 +215,7 @@ when not matched and source._checkpoint is not null then insert (_checkpoint, {{
 {#- None where a column of a table can become one of a wider type (see `cannot_become`); else the end of the message. -#}
 {% macro cannot_widen(was, type) %}
     {% set text = modules.re.compile('string|(var)?char\\(') %}
-    {% if change_tables.state_file_format() == 'delta' or was == type or text.match(was) %}
+    {% if change_tables.file_format_of_project() == 'delta' or was == type or text.match(was) %}
         {% do return(none) %}
     {% endif %}
     {% set wholes = ['tinyint', 'smallint', 'int', 'bigint'] %}

@@ -433,11 +433,11 @@ select {{ columns }}
 
 {#- The changes, with a checkpoint that counts the rest. -#}
 {% macro _forget_in_log(log, held) %}
-    {% set checkpoint = log.checkpoint %}
     {% set table = change_tables.state_relation(log.relation) %}
     {% set quarantine = change_tables.quarantine_relation(log.relation) %}
-    {% set rows = run_query('select count(*) as number from (' ~ change_tables._rows_of_forgotten(held, table, 'held._change_id', moves=true) ~ ')').rows[0][0] | int %}
-    {% set after = dict(checkpoint, held_changes=checkpoint.held_changes - rows, forgets=true) %}
+    {% set source = change_tables._rows_of_forgotten(held, table, 'cast(null as string) as _checkpoint, held._change_id, held._change_seq', moves=true) %}
+    {% set rows = run_query('select count(*) as number from (' ~ source ~ ')').rows[0][0] | int %}
+    {% set after = dict(log.checkpoint, held_changes=log.checkpoint.held_changes - rows, forgets=true) %}
     {% if load_cached_relation(quarantine) is not none %}
         {% set open = change_tables.nothing_quarantined() %}
         {% for row in run_query('select _status, sum(_equal_rows) as number, min(_batch_id) as since from ' ~ quarantine ~ ' where _healed_at is null group by _status').rows %}
@@ -446,14 +446,7 @@ select {{ columns }}
         {% endfor %}
         {% do after.update({'quarantined': open}) %}
     {% endif %}
-    {% if after != checkpoint and not held.dry_run %}
-        {% do change_tables.remove_cached_checkpoint(log.relation) %}
-        {% do change_tables.send_or_say(change_tables._delete_with_checkpoint(
-            table, change_tables._rows_of_forgotten(held, table, 'cast(null as string) as _checkpoint, held._change_id, held._change_seq', moves=true),
-            ['_change_id', '_change_seq'], checkpoint, after
-        ), '', false) %}
-        {% do change_tables.set_properties_of_view(log.relation, change_tables.checkpoint_as_properties(after, 1, none)) if load_cached_relation(log.relation) is not none %}
-    {% endif %}
+    {% do change_tables._delete_with_checkpoint(log.relation, table, source, ['_change_id', '_change_seq'], log.checkpoint, after) if after != log.checkpoint and not held.dry_run %}
     {% do change_tables._say_deleted(table, rows, held) %}
 {% endmacro %}
 
@@ -470,26 +463,24 @@ select {{ columns }}
     {% set is_history = change_tables.maker_of(found.node) == 'history' %}
     {% set seq = '_valid_from_seq' if is_history else '_change_seq' %}
     {% set identity = held.spec.key + ([seq] if is_history else []) %}
-    {% set rows = run_query('select count(*) as number from (' ~ change_tables._rows_of_forgotten(held, table, 'held._change_id', seq) ~ ')').rows[0][0] | int %}
-    {% if rows > 0 and not held.dry_run %}
-        {% set after = dict(checkpoint, built=change_tables.batch_id(), written=change_tables.batch_id(), log_changes=[checkpoint.log_changes, held.held_changes] | min) %}
-        {% do change_tables.remove_cached_checkpoint(found.relation) %}
-        {% do change_tables.send_or_say(change_tables._delete_with_checkpoint(
-            table, change_tables._rows_of_forgotten(held, table, 'cast(null as string) as _checkpoint, ' ~ change_tables.column_list(identity, 'held'), seq),
-            identity, checkpoint, after
-        ), '', false) %}
-        {% set left = run_query('select count(*) as number from ' ~ table).rows[0][0] | int - 1 %}
-        {% do change_tables.set_properties_of_view(found.relation, change_tables.checkpoint_as_properties(after, 1, left)) if load_cached_relation(found.relation) is not none %}
-    {% endif %}
+    {% set source = change_tables._rows_of_forgotten(held, table, 'cast(null as string) as _checkpoint, ' ~ change_tables.column_list(identity, 'held'), seq) %}
+    {% set rows = run_query('select count(*) as number from (' ~ source ~ ')').rows[0][0] | int %}
+    {% set after = dict(checkpoint, built=change_tables.batch_id(), written=change_tables.batch_id(), log_changes=[checkpoint.log_changes, held.held_changes] | min) %}
+    {% do change_tables._delete_with_checkpoint(found.relation, table, source, identity, checkpoint, after) if rows > 0 and not held.dry_run %}
     {% do change_tables._say_deleted(table, rows, held) %}
 {% endmacro %}
 
 
-{#- Deletes rows of a table and changes its checkpoint, in one commit, where the table is still what was looked at. -#}
-{% macro _delete_with_checkpoint(table, rows, identity, before, after) -%}
+{#-
+    Deletes rows of the table of a model and changes its checkpoint, in one commit, where the table is still what was looked at. How many rows
+    are left is counted by the next run that asks.
+-#}
+{% macro _delete_with_checkpoint(relation, table, source, identity, before, after) %}
+    {% do change_tables.remove_cached_checkpoint(relation) %}
+    {% set merge %}
 merge into {{ table }} as target
 using (
-    {{ rows }}
+    {{ source }}
     union all
     select {{ change_tables.text_literal(tojson(after)) }}{% for name in identity %}, null{% endfor %}
 ) as source
@@ -500,7 +491,10 @@ when matched and source._checkpoint is not null and get_json_object(target._chec
 when matched and source._checkpoint is not null then update set
     _checkpoint = {{ change_tables.guarded_checkpoint(before) }}
 when matched then delete
-{%- endmacro %}
+    {%- endset %}
+    {% do change_tables.send_or_say(merge, '', false) %}
+    {% do change_tables.set_properties_of_view(relation, change_tables.checkpoint_as_properties(after, 1, none)) if load_cached_relation(relation) is not none %}
+{% endmacro %}
 
 
 {#- Writes files anew of which vectors alone say that rows were deleted: `optimize` does not. -#}
@@ -528,7 +522,6 @@ when matched then delete
 {% endmacro %}
 
 
-{#- Names the models of users that read these and keep rows. -#}
 {% macro _name_other_models(models) %}
     {% for node in graph.nodes.values() | sort(attribute='unique_id') if node.resource_type in ['model', 'snapshot'] and node.depends_on.nodes | select('in', models) | list %}
         {% if node.unique_id not in models and node.config.materialized not in ['view', 'ephemeral', 'change_view', 'change_log', 'change_state', 'change_documents'] %}

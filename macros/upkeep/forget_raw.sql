@@ -63,7 +63,6 @@
 {% endmacro %}
 
 
-{#- The rows that staging has left out. -#}
 {% macro _ids_of_forgotten(held) -%}
     (select distinct _raw_id as _ct_gone_id from {{ held.batch }} where is_forgotten and _raw_id is not null)
 {%- endmacro %}

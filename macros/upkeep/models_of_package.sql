@@ -40,7 +40,6 @@
 {% endmacro %}
 
 
-{#- Whether a name fits one of these patterns; case does not count. -#}
 {% macro fits_pattern(name, patterns) %}
     {% for pattern in patterns %}
         {% do return(true) if modules.re.fullmatch(modules.re.escape(pattern | lower).replace('\\*', '.*').replace('\\?', '.'), name | lower) %}

@@ -175,7 +175,7 @@
         {% set lookback = [log.spec.lookback, log.checkpoint.lookback] | max %}
         {% set below = change_tables.is_below_watermark(log.arrival, log.checkpoint.watermark, lookback) %}
         {#- an entry that reads some rows alone needs no others -#}
-        {% do conditions.append('(not (' ~ log.arrival.reads ~ ') or ' ~ below ~ ')' if log.arrival.reads else below) %}
+        {% do conditions.append('(not (' ~ log.arrival.only ~ ') or ' ~ below ~ ')' if log.arrival.only else below) %}
         {% set kept = change_tables.read_again(log.spec).for_good %}
         {% do conditions.append('not coalesce(' ~ kept ~ ', false)') if kept != 'false' %}
         {% if older_than is not none %}
@@ -184,9 +184,9 @@
             {% do conditions.append(change_tables.quoted(log.arrival.columns[0]) ~ ' < ' ~ change_tables.arrival_literal(log.arrival, before)) %}
         {% endif %}
     {% endfor %}
-    {% if logs | map(attribute='arrival') | selectattr('reads') | list | length == logs | length %}
+    {% if logs | map(attribute='arrival') | selectattr('only') | list | length == logs | length %}
         {#- what no entry reads stays: an entry may yet be declared -#}
-        {% do conditions.append('(' ~ logs | map(attribute='arrival.reads') | unique | join(' or ') ~ ')') %}
+        {% do conditions.append('(' ~ logs | map(attribute='arrival.only') | unique | join(' or ') ~ ')') %}
     {% endif %}
     {% set goes = conditions | unique | join('\n    and ') %}
     {% for log in logs if change_tables.format_of(log.spec.format).read_with %}

@@ -59,7 +59,6 @@
 {% endmacro %}
 
 
-{#- Deletes rows of a table that no model makes, where it is there. -#}
 {% macro _delete_rows(table, condition, why, dry_run) %}
     {% if table is not none and load_cached_relation(table) is not none %}
         {% do change_tables.send_or_say('delete from ' ~ table ~ ' where ' ~ condition, why, dry_run) %}

@@ -48,13 +48,13 @@ OF_FORMAT = {
         _schema_id _schema_name _sequence _server _table _table_name _table_version _task _text _unplaced _version
     """,
     "goldengate_trail": """
-        _before_1 _before_2 _closes _content _copy _counts _data_after _data_before _differs _differs_in_run _end
-        _fault _fault_in_run _file_seqno _file_trail _first_number _first_piece _first_position _first_start
+        _before_1 _before_2 _closes _content _is_copy _counts _data_after _data_before _differs _differs_in_run _end
+        _fault _fault_in_run _file_seqno _file_trail _first_piece _first_position _first_start
         _half_follows _has_position _head_before _blocks_watermark _identity _image_after _image_before _io_time
         _io_type _is_first _is_half _is_head _is_key_update _is_own _is_paired _key_before_misfit _kind _kind_of_run
         _landed_csn _landed_transaction_id _last _last_end _last_piece _last_start _last_start_of_trail _last_writing
         _missing_key _names_fault _number _opens _other_half _other_status _own_fault _own_row_before _parts_differ
-        _pieces _position _read_key_before _record_before _row _row_before _run _run_error _second_before
+        _pieces _position _read_key_before _row _row_before _run _run_error
         _second_head_before _start _start_before _start_in_file _start_rba _start_seqno _trans_ind _transaction
         _unplaced
     """,

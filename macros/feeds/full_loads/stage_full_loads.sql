@@ -12,11 +12,9 @@
     What raw has lost is read from the log: the load before the first one that raw has left is the rows that the log has then.
 -#}
 {% macro stage_full_loads(spec, bound) %}
-    {%- set landed = change_tables.landed_columns(
-        spec, spec.relation, [spec.load_column] + spec.column_names | reject('in', spec.retired) | list,
-        "`load_column` and the declared columns must be some of its columns", has_row=true
+    {%- set landed = change_tables.landed_row(
+        spec, spec.relation, [spec.load_column], "`load_column` and the declared columns must be some of its columns"
     ) -%}
-    {%- set landed = change_tables.with_absent_columns(landed, spec.retired) -%}
     {%- do change_tables.refuse_landed_types(spec, spec.relation, landed) -%}
     {%- set part = change_tables.sequence_of_load(spec) -%}
     {%- set reading = change_tables.loads_of_run(spec, bound) -%}
@@ -460,7 +458,6 @@ from wanted_loads
 {% endmacro %}
 
 
-{#- The `_raw_id` of a landed row. -#}
 {% macro full_loads_raw_id(spec) %}
     {% do return(change_tables.hash_as_id(change_tables.hashed_columns(spec, change_tables.landed_columns(spec, spec.relation, has_row=true)))) %}
 {% endmacro %}

@@ -153,12 +153,8 @@ judged as (
 {%- endmacro %}
 
 
-{#- The columns of a replica, which need not have the retired ones. -#}
 {% macro _landed_replica(spec) %}
-    {% set expected = spec.column_names | reject('in', spec.retired) | list %}
-    {% set replica = change_tables.relation_of_setting(spec, 'replica') %}
-    {% set landed = change_tables.landed_columns(spec, replica, expected, "a replica has the table's declared columns", has_row=true) %}
-    {% do return(change_tables.with_absent_columns(landed, spec.retired)) %}
+    {% do return(change_tables.landed_row(spec, change_tables.relation_of_setting(spec, 'replica'), help="a replica has the table's declared columns")) %}
 {% endmacro %}
 
 

@@ -3,22 +3,23 @@
 
     0, 1   there are tracking rows alone: they are the changes
     2, 3   the change rows of one sequence are put together (openedge_records.sql), typed and judged. Tracking rows without a
-           change row are staged as well
+           change row are staged as well, but not for a log that reads on by an arrival: it could not heal them
 -#}
 {% macro stage_openedge_cdc(spec, bound) %}
     {%- set tracking = change_tables.openedge_tracking_columns(spec) -%}
     {%- if spec.policy_level < 2 %}
 {{ change_tables.openedge_tracking_step(spec, tracking, arrival=bound.arrival, condition=bound.predicate) }},
 
-{{ change_tables._openedge_judged_tracking_steps(spec, bound, tracking, 'tracking_rows') }},
+{{ change_tables._openedge_judged_tracking_steps(spec, tracking, 'tracking_rows') }},
 
 {{ change_tables.staged_rows(spec, bound, change_tables._openedge_tracking_change(spec), 'judged_tracking_rows') }}
     {%- else -%}
         {%- set change = change_tables.openedge_change_columns(spec) -%}
+        {%- set stages_lone_rows = bound.predicate is none and not bound.arrival -%}
 {{ change_tables.openedge_record_steps(spec, bound, change, tracking) | trim }},
 
 {{ change_tables._openedge_judged_record_steps(spec, change, tracking) }},
-        {%- if bound.predicate is none %}
+        {%- if stages_lone_rows %}
 
 lone_tracking_rows as (
 
@@ -29,13 +30,13 @@ lone_tracking_rows as (
 
 ),
 
-{{ change_tables._openedge_judged_tracking_steps(spec, bound, tracking, 'lone_tracking_rows') }},
+{{ change_tables._openedge_judged_tracking_steps(spec, tracking, 'lone_tracking_rows') }},
         {%- endif %}
 
 staged_rows as (
 
     {{ change_tables.staged_select(spec, bound, change_tables._openedge_record_change(spec, change), 'judged') }}
-        {%- if bound.predicate is none %}
+        {%- if stages_lone_rows %}
     union all
     {{ change_tables.staged_select(spec, bound, change_tables._openedge_tracking_change(spec), 'judged_tracking_rows') }}
         {%- endif %}
@@ -163,7 +164,7 @@ judged as (
 
 
 {#- The tracking rows of a step, typed and judged. The last step is `judged_tracking_rows`. -#}
-{% macro _openedge_judged_tracking_steps(spec, bound, tracking, rows) -%}
+{% macro _openedge_judged_tracking_steps(spec, tracking, rows) -%}
 {%- set own_key = spec.key_from == 'recid' -%}
 {%- set has_changes = spec.policy_level < 2 -%}
 {%- if own_key -%}
@@ -190,9 +191,6 @@ judged_tracking_rows as (
         {%- endfor %}
         {{ '1' if has_changes else 'cast(null as int)' }} as _parts,
         {{ 'true' if has_changes else 'cast(null as boolean)' }} as _has_tracking,
-        {%- if bound.arrival and not has_changes %}
-        null as _ct_arrival,
-        {%- endif %}
         case
             {{ change_tables.openedge_sequence_faults(change_tables.rejected) }}
             when _ct_operation_code = 3
@@ -298,15 +296,6 @@ judged_tracking_rows as (
         {% endif %}
     {% endfor %}
     {% do return(found) %}
-{% endmacro %}
-
-
-{#-
-    Which rejected and waiting rows a log quarantines; none: all of them. At levels 2 and 3 a tracking row without a change row is staged
-    only where all is read, and is part of its change once that has landed: a run that reads on could not heal it.
--#}
-{% macro openedge_cdc_quarantines(spec, bound) %}
-    {% do return('_has_tracking is not null' if spec.policy_level >= 2 and bound.arrival else none) %}
 {% endmacro %}
 
 
@@ -464,7 +453,6 @@ unclaimed as (
         'read_again': {'passed': ['tracking_row_missing', 'after_image_missing', 'first_part_missing', 'second_part_missing']},
         'blocks_watermark': "_status = 'waiting' or (_status = 'accepted' and not _has_tracking)",
         'retracts_changes': change_tables.openedge_cdc_retracts_changes,
-        'quarantines': change_tables.openedge_cdc_quarantines,
         'unclaimed_steps': change_tables.openedge_cdc_unclaimed_steps,
         'shared_relation': change_tables.openedge_tracking_relation,
         'undeclared_columns': change_tables.openedge_cdc_undeclared_columns,

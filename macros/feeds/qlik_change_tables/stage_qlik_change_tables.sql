@@ -8,10 +8,9 @@
         {%- do header.update({name: change_tables.quoted(spec.header_prefix ~ name)}) -%}
         {%- do expected.append(spec.header_prefix ~ name) -%}
     {%- endfor -%}
-    {%- set landed = change_tables.with_absent_columns(change_tables.landed_columns(
-        spec, spec.relation, expected + spec.column_names | reject('in', spec.retired) | list,
-        "declare the columns that it has, and list its header columns in `headers`", has_row=true
-    ), spec.retired) -%}
+    {%- set landed = change_tables.landed_row(
+        spec, spec.relation, expected, "declare the columns that it has, and list its header columns in `headers`"
+    ) -%}
     {%- set in_raw = change_tables.columns_in_raw(spec) -%}
     {%- set sequence = change_tables.qlik_change_tables_landed_sequence(spec) -%}
     {%- set sequence_of_others = change_tables.qlik_change_tables_landed_sequence(spec, 'raw_rows.') -%}
@@ -276,7 +275,7 @@ judged as (
 
 {#- The `_raw_id` of a landed row: a hash of its headers and of the declared columns. -#}
 {% macro qlik_change_tables_raw_id(spec) %}
-    {% set landed = change_tables.with_absent_columns(change_tables.landed_columns(spec, spec.relation, has_row=true), spec.retired) %}
+    {% set landed = change_tables.landed_row(spec, spec.relation) %}
     {% set names = [] %}
     {% for name in spec.headers %}
         {% do names.append(spec.header_prefix ~ name) %}

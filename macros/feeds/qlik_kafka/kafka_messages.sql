@@ -21,8 +21,7 @@
             "`serialization` " ~ spec.serialization ~ " needs the column value of " ~ spec.relation ~ " to be binary, it is " ~ landed['value'].data_type
         ) -%}
     {%- endif -%}
-    {%- set words = change_tables.qlik_kafka_words(spec) -%}
-    {%- set of_topic = 'topic = ' ~ change_tables.text_literal(spec.topic) if spec.topic is not none and not spec.hold_open_transactions else none %}
+    {%- set words = change_tables.qlik_kafka_words(spec) %}
 landed as (
 
     select
@@ -37,7 +36,7 @@ landed as (
             topic, `partition`, `offset`, `timestamp`, {{ change_tables.readable('key') }} as key, {{ change_tables.readable('value') }} as value
         ) as _ct_landed_row
     from {{ spec.relation }}
-    {{- change_tables.where([of_topic, bound.predicate, bound.get('until')]) }}
+    {{- change_tables.where([change_tables.qlik_kafka_arrival(spec).only, bound.predicate, bound.get('until')]) }}
 
 ),
 

@@ -238,7 +238,7 @@ put_together as (
 -#}
 {% macro qlik_kafka_arrival(spec) %}
     {% do return({
-        'reads': 'topic = ' ~ change_tables.text_literal(spec.topic) if spec.topic and not spec.hold_open_transactions else none,
+        'only': 'topic = ' ~ change_tables.text_literal(spec.topic) if spec.topic and not spec.hold_open_transactions else none,
         'kind': 'whole_number', 'group': ['topic', 'partition'], 'columns': ['offset'], 'record': ['key', 'value'],
     }) %}
 {% endmacro %}

@@ -109,27 +109,24 @@ copied as (
             when _ct_kind = 'update' and not coalesce(before_after in ('A', 'B'), false)
                 then concat('header_malformed: before_after is ', coalesce(concat('\'', before_after, '\''), 'null'))
         end as _ct_own_fault,
-        min(_ct_number) over same_position as _ct_first_number,
         min(_ct_content) over same_position <> max(_ct_content) over same_position as _ct_differs
     from placed
     window same_position as (partition by trail_seqno, trail_name, trail_rba)
 
 ),
 
--- of a record that landed more than once, one row counts (_ct_copy is 0): the greatest of those that can be read
+-- of a record that landed more than once, one row counts: the greatest of those that can be read
 numbered as (
 
     select
         *,
         case
             when not _ct_differs
-                then _ct_number - _ct_first_number
-            when
+                then _ct_number > min(_ct_number) over same_position
+            else
                 struct(_ct_own_fault is null, to_json(struct(after_data, before_data)), _ct_number)
                 < max(case when _ct_differs then struct(_ct_own_fault is null, to_json(struct(after_data, before_data)), _ct_number) end) over same_position
-                then _ct_number - _ct_first_number + 1
-            else 0
-        end as _ct_copy
+        end as _ct_is_copy
     from copied
     window same_position as (partition by trail_seqno, trail_name, trail_rba)
 
@@ -173,7 +170,7 @@ writings as (
     from identified
     window every_writing as (
         partition by _ct_identity, trail_name
-        order by _ct_start_rba, _ct_start_seqno, trail_seqno, trail_rba, _ct_copy
+        order by _ct_start_rba, _ct_start_seqno, trail_seqno, trail_rba, not _ct_is_copy
         rows between unbounded preceding and unbounded following
     )
 
@@ -187,7 +184,7 @@ ended as (
     from writings
     window whole_transaction as (
         partition by _ct_identity, trail_name, _ct_start_rba, _ct_start_seqno
-        order by trail_seqno, trail_rba, _ct_copy
+        order by trail_seqno, trail_rba, not _ct_is_copy
         rows between unbounded preceding and unbounded following
     )
 
@@ -230,39 +227,27 @@ counted as (
 
 ),
 
-neighboured as (
-
-    select
-        *,
-        lag(case when _ct_counts and _ct_copy = 0 then struct(struct(trail_seqno, trail_rba) as place, table_name, continued) end, 1) ignore nulls over in_order as _ct_record_before,
-        lag(case when _ct_counts and _ct_copy = 0 then struct(struct(trail_seqno, trail_rba) as place, table_name, continued) end, 2) ignore nulls over in_order as _ct_second_before
-    from counted
-    window in_order as (partition by _ct_identity, trail_name, _ct_start_rba, _ct_start_seqno order by trail_seqno, trail_rba, _ct_copy)
-
-),
-
--- the record before a copy is the one before the first of the copies
+-- a record goes on from the one before it; the copy that counts is the last one at its position
 begun as (
 
     select
         *,
-        not coalesce(
-            if(_ct_record_before['place'] = struct(trail_seqno, trail_rba), _ct_second_before['continued'], _ct_record_before['continued']) = 'Y'
-            and if(_ct_record_before['place'] = struct(trail_seqno, trail_rba), _ct_second_before['table_name'], _ct_record_before['table_name']) <=> table_name,
-            false
-        ) as _ct_is_first
-    from neighboured
+        not lag(case when _ct_counts and not _ct_is_copy then struct(table_name, continued) end) ignore nulls over in_order
+        <=> struct(table_name, 'Y' as continued) as _ct_is_first
+    from counted
+    window in_order as (partition by _ct_identity, trail_name, _ct_start_rba, _ct_start_seqno order by trail_seqno, trail_rba, not _ct_is_copy)
 
 ),
 
+-- all copies are of the run of the one that counts
 runs as (
 
     select
         *,
-        count_if(_ct_counts and _ct_copy = 0 and _ct_is_first) over (
+        count_if(_ct_counts and not _ct_is_copy and _ct_is_first) over (
             partition by _ct_identity, trail_name, _ct_start_rba, _ct_start_seqno
-            order by trail_seqno, trail_rba, _ct_copy
-            rows between unbounded preceding and current row
+            order by trail_seqno, trail_rba
+            range between unbounded preceding and current row
         ) as _ct_run
     from begun
 
@@ -286,19 +271,19 @@ piece_runs as (
         *,
         collect_list(
             case
-                when _ct_counts and _ct_copy = 0 and not (_ct_is_first and coalesce(continued, 'N') = 'N')
+                when _ct_counts and not _ct_is_copy and not (_ct_is_first and coalesce(continued, 'N') = 'N')
                     then struct(if(size(_ct_data_before) > 0, _ct_data_before, null) as `before`, if(size(_ct_data_after) > 0, _ct_data_after, null) as `after`)
             end
         ) over whole_run as _ct_pieces,
-        min(case when _ct_counts and _ct_copy = 0 then struct(trail_seqno, trail_rba) end) over whole_run as _ct_first_piece,
-        max(case when _ct_counts and _ct_copy = 0 then struct(trail_seqno, trail_rba, continued) end) over whole_run as _ct_last_piece,
+        min(case when _ct_counts and not _ct_is_copy then struct(trail_seqno, trail_rba) end) over whole_run as _ct_first_piece,
+        max(case when _ct_counts and not _ct_is_copy then struct(trail_seqno, trail_rba, continued) end) over whole_run as _ct_last_piece,
         max(case when _ct_counts and _ct_is_first then _ct_kind end) over whole_run as _ct_kind_of_run,
-        max(case when _ct_counts and _ct_copy = 0 then _ct_own_fault end) over whole_run as _ct_fault_in_run,
+        max(case when _ct_counts and not _ct_is_copy then _ct_own_fault end) over whole_run as _ct_fault_in_run,
         max(_ct_counts and _ct_differs) over whole_run as _ct_differs_in_run
     from own
     window whole_run as (
         partition by _ct_identity, trail_name, _ct_start_rba, _ct_start_seqno, _ct_run
-        order by trail_seqno, trail_rba, _ct_copy
+        order by trail_seqno, trail_rba, _ct_is_copy
         rows between unbounded preceding and unbounded following
     )
 
@@ -362,7 +347,7 @@ halves as (
         *,
         if(_ct_kind = 'delete' or (_ct_kind = 'update' and before_after = 'B'), coalesce(_ct_image_before, _ct_image_after), _ct_image_after) as _ct_row,
         if(_ct_kind = 'update' and before_after = 'A', _ct_image_before, null) as _ct_own_row_before,
-        _ct_counts and _ct_copy = 0 and _ct_is_first and _ct_is_staged as _ct_is_head,
+        _ct_counts and not _ct_is_copy and _ct_is_first and _ct_is_staged as _ct_is_head,
         coalesce(_ct_counts and _ct_kind = 'update' and before_after = 'B', false) as _ct_is_half
     from joined
 
@@ -377,7 +362,7 @@ paired as (
         lag(case when _ct_is_head then struct(struct(trail_seqno, trail_rba) as place, _ct_is_half and _ct_run_error is null and _ct_fault is null as is_half, _ct_row as image, _ct_differs_in_run as differs) end, 2) ignore nulls over in_order as _ct_second_head_before,
         lead(case when _ct_is_head then coalesce(_ct_kind = 'update' and before_after = 'A', false) end, 1) ignore nulls over in_order as _ct_half_follows
     from halves
-    window in_order as (partition by _ct_identity, trail_name, _ct_start_rba, _ct_start_seqno order by _ct_run, trail_seqno, trail_rba, _ct_copy)
+    window in_order as (partition by _ct_identity, trail_name, _ct_start_rba, _ct_start_seqno order by _ct_run, trail_seqno, trail_rba, _ct_is_copy)
 
 ),
 

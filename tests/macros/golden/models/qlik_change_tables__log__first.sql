@@ -262,7 +262,7 @@ deliveries as (
         case when _status in ('rejected', 'waiting') then _raw_row end as _raw_row,
         case when _status = 'waiting' then _ct_arrival end as _ct_waiting_since
     from staged
-    where _status = 'accepted' or (_status in ('rejected', 'waiting')) or (_status = 'waiting')
+    where _status in ('accepted', 'rejected', 'waiting') or (_status = 'waiting')
 
 ),
 
