@@ -78,11 +78,11 @@ format: $(READY)  ## format the Python code
 server: $(READY) jars  ## a Thrift server on port 10000 until Ctrl-C, its tables in .build/server
 	@$(BIN)/python -m change_tables server --warehouse .build/server
 
-bench: $(READY) jars  ## the models beside SQL by hand: make bench, make bench BENCH='--changes 500000 --keys 50000'
-	@$(BIN)/python -m benchmarks $(BENCH)
+bench: $(READY) jars  ## the models beside SQL by hand: make bench, make bench BENCH='--changes 500000 --keys 50000'; FORMAT="delta iceberg"
+	@$(BIN)/python -m benchmarks $(if $(FORMAT),--table-format $(FORMAT)) $(BENCH)
 
-cost: $(READY) jars $(PROFILES)  ## processor time of runs by kind of node: make cost, make cost COST='--tables 20 --against HEAD~1'
-	@$(BIN)/python -m benchmarks.cost $(COST)
+cost: $(READY) jars $(PROFILES)  ## processor time of runs by kind of node: make cost, make cost COST='--tables 20 --against HEAD~1'; FORMAT="delta iceberg"
+	@$(BIN)/python -m benchmarks.cost $(if $(FORMAT),--table-format $(FORMAT)) $(COST)
 
 scale: $(READY) jars  ## how cost grows: loads of 1 to 50 million changes, and a batch into each; takes long: make scale SCALE='--changes 1000000'
 	@$(BIN)/python -m benchmarks.scale $(SCALE)

@@ -49,6 +49,7 @@ from .data import (
 )
 from .machine import machine_of
 from .processes import Meter
+from .projects import TABLE_FORMATS
 
 WARM_UP = 10_000
 """Changes of the load and the batch that come before the clock runs: what they compile and load is not measured."""
@@ -58,13 +59,13 @@ def full_images(bench: Bench) -> None:
     """Full images: the whole load, timely batches, a batch with late changes, and DuckDB beside."""
     bench.land("full", 1, 0, bench.changes)
     log, state, history = f"{HAND}.log", f"{HAND}.state", f"{HAND}.history"
-    hand_log = bench.timed(by_hand.log_of(f"{RAW}.full", log))
+    hand_log = bench.timed(by_hand.log_of(f"{RAW}.full", log, bench.stored))
     ours = bench.dbt("stg_bench__full", "dedup_bench__full", full_refresh=True)
-    hand_state = bench.timed(by_hand.state_of(log, state))
+    hand_state = bench.timed(by_hand.state_of(log, state, bench.stored))
     ours |= bench.dbt("current_bench__full", full_refresh=True)
     _assert_state(bench, "full load", "full", state)
     ours |= bench.dbt("history_bench__full", full_refresh=True)
-    hand_history = bench.timed(by_hand.history_of(log, history))
+    hand_history = bench.timed(by_hand.history_of(log, history, bench.stored))
     _assert_history(bench, "full load", history)
     outside = _duckdb_state(bench)
     log_seconds, state_seconds = ours["dedup_bench__full"], ours["current_bench__full"]
@@ -94,9 +95,9 @@ def partial_images(bench: Bench) -> None:
     """Partial images: the whole load, timely batches, a batch with late changes; history."""
     bench.land("partial", 1, 0, bench.changes, partial=True)
     log, state = f"{HAND}.partial_log", f"{HAND}.partial_state"
-    hand_log = bench.timed(by_hand.log_of(f"{RAW}.partial", log))
+    hand_log = bench.timed(by_hand.log_of(f"{RAW}.partial", log, bench.stored))
     ours = bench.dbt("stg_bench__partial", "dedup_bench__partial", full_refresh=True)
-    hand_state = bench.timed(by_hand.partial_state_of(log, state))
+    hand_state = bench.timed(by_hand.partial_state_of(log, state, bench.stored))
     ours |= bench.dbt("current_bench__partial", full_refresh=True)
     _assert_state(bench, "partial load", "partial", state)
     ours |= bench.dbt("history_bench__partial", full_refresh=True)
@@ -173,16 +174,16 @@ def moves(bench: Bench) -> None:
 def messages(bench: Bench) -> None:
     """Kafka messages, from the raw records to the current rows: JSON beside SQL by hand, and Avro."""
     bench.land("full", 1, 0, bench.changes)
-    bench.sql(f"drop table if exists {RAW}.messages")
+    bench.drop(f"{RAW}.messages")
     bench.sql(create_messages(f"{RAW}.messages", f"{RAW}.full"))
     ((count,),) = bench.sql(f"select count(*) from {RAW}.messages")
     state = f"{HAND}.messages_state"
-    hand = bench.timed(by_hand.state_of_messages(f"{RAW}.messages", state))
+    hand = bench.timed(by_hand.state_of_messages(f"{RAW}.messages", state, bench.stored))
     _raw_to_state(bench, "messages in JSON", "messages", state, count, hand)
     folder = FOLDER / f"avro_{bench.changes}"
     write_avro_messages(folder, bench.changes)
-    bench.sql(f"drop table if exists {RAW}.avro_messages")
-    bench.sql(f"create table {RAW}.avro_messages using parquet location '{folder}'")
+    bench.drop(f"{RAW}.avro_messages")
+    bench.sql(f"create table {RAW}.avro_messages using parquet as select * from parquet.`{folder}`")
     names = ("stg_bench__avro_messages", "dedup_bench__avro_messages", "current_bench__avro_messages")
     ours = bench.dbt(*names, full_refresh=True)
     ((found,),) = bench.sql(f"select count(*) from {OURS}.current_bench__avro_messages")
@@ -195,11 +196,11 @@ def messages(bench: Bench) -> None:
 def trail(bench: Bench) -> None:
     """GoldenGate trails, from the raw records to the current rows beside SQL by hand, and later batches."""
     bench.land("full", 1, 0, bench.changes)
-    bench.sql(f"drop table if exists {RAW}.trail")
+    bench.drop(f"{RAW}.trail")
     bench.sql(create_trail(f"{RAW}.trail", f"{RAW}.full"))
     ((count,),) = bench.sql(f"select count(*) from {RAW}.trail")
     state = f"{HAND}.trail_state"
-    hand = bench.timed(by_hand.state_of_trail(f"{RAW}.trail", state))
+    hand = bench.timed(by_hand.state_of_trail(f"{RAW}.trail", state, bench.stored))
     bench.dbt("goldengate_io_types", command="seed")
     _raw_to_state(bench, "trail", "trail", state, count, hand)
     names = ("dedup_bench__trail", "current_bench__trail")
@@ -210,7 +211,7 @@ def trail(bench: Bench) -> None:
         bench.sql(add_to_trail(f"{RAW}.trail", f"{RAW}.full", batch))
         for name, taken in bench.dbt(*names).items():
             found[name].append(taken)
-    bench.sql(by_hand.state_of_trail(f"{RAW}.trail", state))
+    bench.sql(by_hand.state_of_trail(f"{RAW}.trail", state, bench.stored))
     _assert_state(bench, "trail, batches", "trail", state)
     for kind, name in zip(("log", "state"), names, strict=True):
         bench.measured(f"trail batch: {kind}", statistics.median(found[name]))
@@ -219,11 +220,11 @@ def trail(bench: Bench) -> None:
 def events(bench: Bench) -> None:
     """Identity Manager's event log of fields, from the raw events to the current rows beside SQL by hand."""
     bench.land("partial", 1, 0, bench.changes, partial=True)
-    bench.sql(f"drop table if exists {RAW}.events")
+    bench.drop(f"{RAW}.events")
     bench.sql(create_events(f"{RAW}.events", f"{RAW}.partial"))
     ((count,),) = bench.sql(f"select count(*) from {RAW}.events")
     state = f"{HAND}.events_state"
-    hand = bench.timed(by_hand.state_of_events(f"{RAW}.events", state))
+    hand = bench.timed(by_hand.state_of_events(f"{RAW}.events", state, bench.stored))
     _raw_to_state(bench, "events", "events", state, count, hand)
 
 
@@ -232,10 +233,10 @@ def cdc(bench: Bench) -> None:
     bench.land("partial", 1, 0, bench.changes, partial=True)
     tables = (f"{RAW}.cdc", f"{RAW}.cdc_tracking")
     for table, statement in zip(tables, create_cdc_tables(*tables, f"{RAW}.partial"), strict=True):
-        bench.sql(f"drop table if exists {table}")
+        bench.drop(table)
         bench.sql(statement)
     state = f"{HAND}.cdc_state"
-    hand = bench.timed(by_hand.state_of_cdc(*tables, state))
+    hand = bench.timed(by_hand.state_of_cdc(*tables, state, bench.stored))
     _raw_to_state(bench, "OpenEdge CDC", "cdc", state, bench.changes, hand)
 
 
@@ -419,6 +420,8 @@ SCENARIOS: dict[str, Callable[[Bench], None]] = {
     "functions": functions,
     "auto_cdc": auto_cdc,
 }
+WARM_UP_BY = ("full", "partial", "messages", "trail", "events", "cdc", "auto_cdc")
+"""What runs small before the clock does; the first two also for the others."""
 ONLY_WHEN_ASKED = ("auto_cdc",)
 """What needs an environment of its own, some hundred megabytes."""
 
@@ -431,39 +434,44 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--batch-size", type=int, default=50_000, help="changes of a batch")
     parser.add_argument("--batches", type=int, default=3, help="timely batches; their median counts")
     parser.add_argument("--scenario", action="append", choices=SCENARIOS, help="only these; default all but auto_cdc")
+    parser.add_argument(
+        "--table-format", nargs="+", choices=TABLE_FORMATS, default=["delta"], help="of both sides; of two in turn"
+    )
     options = parser.parse_args(arguments)
     shutil.rmtree(FOLDER, ignore_errors=True)
     FOLDER.mkdir(parents=True)
     try:
-        figures, machine = _run(options)
+        runs = {table_format: _run(options, table_format) for table_format in options.table_format}
     except (BenchmarkError, AutoCdcError) as error:
         print(f"benchmarks: {error}", file=sys.stderr)
         return 1
-    print("\n" + table_of(figures))
+    for table_format, (figures, _) in runs.items():
+        print(f"\non {table_format.title()}\n{table_of(figures)}")
     results = {
-        "machine": machine,
+        "machine": next(machine for _, machine in runs.values()),
         "options": vars(options),
-        "figures": [asdict(f) | {"ratio": f.ratio} for f in figures],
+        "figures": [asdict(f) | {"ratio": f.ratio} for figures, _ in runs.values() for f in figures],
     }
     (FOLDER / "results.json").write_text(json.dumps(results, indent=2) + "\n")
     print(f"\nkept in {(FOLDER / 'results.json').relative_to(HERE.parent)}")
     return 0
 
 
-def _run(options: argparse.Namespace) -> tuple[list[Figure], dict[str, Any]]:
+def _run(options: argparse.Namespace, table_format: str) -> tuple[list[Figure], dict[str, Any]]:
     wanted = options.scenario or [name for name in SCENARIOS if name not in ONLY_WHEN_ASKED]
     with ExitStack() as stack:
         # as users have it, not the short-lived one of the tests
-        server = stack.enter_context(local_server(FOLDER / "server", conf={}))
-        bench = Bench(server, options.changes, options.keys, options.batch_size, options.batches)
-        install()
+        folder, told = FOLDER / f"server_{table_format}", ["--table-format", table_format]
+        server = stack.enter_context(local_server(folder, conf={}, options=told))
+        sizes = (options.changes, options.keys, options.batch_size, options.batches)
+        bench = Bench(server, *sizes, table_format=table_format)
+        install(table_format)
         make_schemas(bench)
-        warm_up = Bench(server, WARM_UP, WARM_UP // 10, WARM_UP // 10, 1, is_heard=False)
+        warm_up = Bench(server, WARM_UP, WARM_UP // 10, WARM_UP // 10, 1, is_heard=False, table_format=table_format)
         if "auto_cdc" in wanted:
             bench.auto_cdc = warm_up.auto_cdc = stack.enter_context(closing(AutoCdc()))
-        always = () if wanted == ["auto_cdc"] else ("full", "partial")
-        for name in ("full", "partial", "messages", "trail", "events", "cdc", "auto_cdc"):
-            if name in wanted or name in always:
+        for name in WARM_UP_BY:
+            if name in wanted or (name in ("full", "partial") and not set(wanted) <= {*WARM_UP_BY}):
                 SCENARIOS[name](warm_up)
         make_schemas(bench)
         for name in wanted:

@@ -13,9 +13,9 @@ from statistics import mean
 from change_tables.server.jars import jars_folder
 from demo.run import aligned
 
-from .cost import ICEBERG, Side, sides_of_run
+from .cost import Side, sides_of_run
 from .data import COLUMNS, TYPES, create_raw_table, insert_changes
-from .projects import RAW, model_of, write_project
+from .projects import RAW, TABLE_FORMATS, model_of, write_project
 
 ARRIVALS: Mapping[str, str] = {"column": "batch", "commits": "files", "nothing": "none"}
 """By what a log knows which rows are new -> `arrival` of its entry."""
@@ -63,8 +63,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--batches", type=int, default=3, help="batches; their mean counts (3)")
     options = parser.parse_args(arguments)
     os.environ.setdefault("CHANGE_TABLES_JARS", str(jars_folder()))
-    table = [("log of a run", *(f"{kind} {what}" for kind in ("Delta", ICEBERG) for what in ("s", "ratio", "all")))]
-    with sides_of_run(ICEBERG, {}, with_plans=False) as sides:
+    table = [("log of a run", *(f"{kind} {what}" for kind in TABLE_FORMATS for what in ("s", "ratio", "all")))]
+    with sides_of_run(TABLE_FORMATS, {}) as sides:
         for side in sides:
             measure(side, options.rows, options.changes, options.batches)
     for shape in ("batch", "nothing new"):

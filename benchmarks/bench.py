@@ -10,12 +10,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import yaml
 from dbt.cli.main import dbtRunner
 
 from change_tables.server.local_server import LocalServer
 
 from .auto_cdc import AutoCdc
+from .by_hand import LARGE
 from .data import COLUMNS, create_raw_table, insert_changes
+from .projects import settings_of, write_yaml
 
 HERE = Path(__file__).resolve().parent
 FOLDER = HERE.parent / ".build" / "bench"
@@ -29,7 +32,7 @@ class BenchmarkError(Exception):
 
 @dataclass
 class Figure:
-    """One line of the results: seconds of the models, and of the same by hand."""
+    """One line of the results: seconds of the models, and of the same by hand, on tables of one format."""
 
     name: str
     seconds: float
@@ -37,6 +40,7 @@ class Figure:
     note: str = ""
     processor: float | None = None
     processor_by_hand: float | None = None
+    table_format: str = "delta"
 
     @property
     def ratio(self) -> float | None:
@@ -54,12 +58,18 @@ class Bench:
     batch_size: int
     batches: int
     is_heard: bool = True
+    table_format: str = "delta"
     auto_cdc: AutoCdc | None = None
     figures: list[Figure] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         """Connect."""
         self._cursor = self.server.connect().cursor()
+
+    @property
+    def stored(self) -> str:
+        """How a large table by hand is stored."""
+        return LARGE[self.table_format]
 
     def sql(self, statement: str) -> list[tuple[Any, ...]]:
         """Run one statement."""
@@ -93,10 +103,22 @@ class Bench:
     def land(self, table: str, batch: int, first: int, last: int, **options: Any) -> None:
         """Land changes in a raw table, which is made when the first batch lands."""
         if batch == 1:
-            self.sql(f"drop table if exists {RAW}.{table}")
+            self.drop(f"{RAW}.{table}")
             self.sql(create_raw_table(f"{RAW}.{table}"))
         options = {"keys": self.keys, "all_changes": self.changes} | options
         self.sql(insert_changes(f"{RAW}.{table}", batch, first, last, **options))
+
+    def drop(self, table: str) -> None:
+        """Drop a table with its files, which Iceberg keeps unless it is told."""
+        self.sql(f"drop table if exists {table} purge")
+
+    def empty(self, schema: str) -> None:
+        """Make a schema, or drop all that it has."""
+        self.sql(f"create schema if not exists {schema}")
+        for _, view, _ in self.sql(f"show views in {schema}"):
+            self.sql(f"drop view {schema}.{view}")
+        for _, table, _ in self.sql(f"show tables in {schema}"):
+            self.drop(f"{schema}.{table}")
 
     def fingerprint(self, relation: str, columns: Sequence[str] = COLUMNS, where: str = "true") -> tuple[Any, ...]:
         """The number of rows and the sum of their hashes: equal for equal sets of rows."""
@@ -115,7 +137,8 @@ class Bench:
     def location(self, table: str) -> str:
         """The folder of a raw table's files."""
         rows = self.sql(f"describe formatted {RAW}.{table}")
-        return next(str(row[1]) for row in rows if row[0] == "Location").removeprefix("file:")
+        location = next(str(row[1]) for row in rows if row[0] == "Location").removeprefix("file:")
+        return f"{location}/data" if self.table_format == "iceberg" else location
 
     def measured(
         self,
@@ -128,7 +151,8 @@ class Bench:
         """Keep a figure, and say it; `processor`: the seconds of processor time of both."""
         if processor:
             note = f"processor time {processor[0]:.1f} s, of the other {processor[1]:.1f}"
-        figure = Figure(name, seconds, by_hand, note, *(processor or (None, None)))
+        ours, theirs = processor or (None, None)
+        figure = Figure(name, seconds, by_hand, note, ours, theirs, self.table_format)
         self.figures.append(figure)
         if self.is_heard:
             print(_line(figure), flush=True)
@@ -142,20 +166,21 @@ class Bench:
 
 
 def make_schemas(bench: Bench) -> None:
-    """Make the schemas again, empty."""
+    """Make the schemas, or empty them."""
     for schema in (RAW, HAND, OURS):
-        bench.sql(f"drop schema if exists {schema} cascade")
-    for schema in (RAW, HAND):
-        bench.sql(f"create schema {schema}")
+        bench.empty(schema)
 
 
-def install() -> None:
-    """Copy the project of the models, and install the package into it.
+def install(table_format: str = "delta") -> None:
+    """Copy the project of the models, for tables of a format, and install the package into it.
 
     Raises:
         BenchmarkError: dbt refuses it.
     """
+    shutil.rmtree(PROJECT, ignore_errors=True)
     shutil.copytree(HERE / "project", PROJECT)
+    described = yaml.safe_load((PROJECT / "dbt_project.yml").read_text())
+    write_yaml(PROJECT / "dbt_project.yml", described | settings_of("benchmarks", table_format))
     (PROJECT / "packages.yml").write_text(f"packages: [{{local: {HERE.parent}}}]\n")
     folders = ["--project-dir", str(PROJECT), "--profiles-dir", str(PROJECT), "--log-path", str(FOLDER / "logs")]
     result = dbtRunner().invoke(["deps", *folders, "--log-level", "none"])

@@ -8,9 +8,13 @@ from __future__ import annotations
 
 from .data import COLUMNS, HEADERS
 
-LARGE = "using delta tblproperties ('delta.enableDeletionVectors' = 'true')"
-SMALL = "using delta"
-"""Of a table of some hundred thousand rows or fewer, which takes half the time without deletion vectors."""
+LARGE = {
+    "delta": "using delta tblproperties ('delta.enableDeletionVectors' = 'true')",
+    "iceberg": "using iceberg tblproperties ('write.merge.mode' = 'merge-on-read')",
+}
+"""How a large table is stored, by its format: a merge then does not write the files of its rows again."""
+SMALL = {name: f"using {name}" for name in LARGE}
+"""Of some hundred thousand rows or fewer: such a table of Delta takes half the time without deletion vectors."""
 
 _DATA = ", ".join(COLUMNS)
 _LOGGED = ("change_seq", "oper", "mask", "changed_when", "transaction_id", *COLUMNS, "batch")
@@ -26,10 +30,10 @@ def _parsed(raw: str, predicate: str) -> str:
     where header__change_oper in ('I', 'U', 'D') and {predicate}"""
 
 
-def log_of(raw: str, log: str, table: str = LARGE) -> str:
+def log_of(raw: str, log: str, stored: str) -> str:
     """The log, whole."""
     return f"""
-create or replace table {log} {table} as
+create or replace table {log} {stored} as
 select {", ".join(_LOGGED)}
 from ({_parsed(raw, "true")})
 where copy = 1"""
@@ -57,9 +61,9 @@ from (
 where place = 1"""
 
 
-def state_of(log: str, state: str, table: str = LARGE) -> str:
+def state_of(log: str, state: str, stored: str) -> str:
     """The state of full images, whole; deleted keys are kept as such."""
-    return f"create or replace table {state} {table} as {_latest(log, 'true')}"
+    return f"create or replace table {state} {stored} as {_latest(log, 'true')}"
 
 
 def add_to_state(log: str, state: str, batch: int) -> str:
@@ -103,9 +107,9 @@ def _decoded(log: str, predicate: str) -> str:
     where {predicate}"""
 
 
-def partial_state_of(log: str, state: str) -> str:
+def partial_state_of(log: str, state: str, stored: str) -> str:
     """The state of partial images, whole."""
-    return f"create or replace table {state} {LARGE} as {_overlaid(_decoded(log, 'true'))}"
+    return f"create or replace table {state} {stored} as {_overlaid(_decoded(log, 'true'))}"
 
 
 def add_to_partial_state(log: str, state: str, batch: int) -> str:
@@ -122,10 +126,10 @@ when matched and source.change_seq > target.change_seq then update set *
 when not matched then insert *"""
 
 
-def history_of(log: str, history: str, table: str = LARGE) -> str:
+def history_of(log: str, history: str, stored: str) -> str:
     """The history of full images, whole; deletes are kept as versions."""
     return f"""
-create or replace table {history} {table} as
+create or replace table {history} {stored} as
 select
     {_DATA}, oper = 'D' as is_deleted, change_seq as valid_from_seq, changed_when as valid_from,
     lead(change_seq) over in_order as valid_to_seq, lead(changed_when) over in_order as valid_to
@@ -158,7 +162,7 @@ when matched then update set valid_to_seq = source.valid_to_seq, valid_to = sour
 when not matched then insert *"""
 
 
-def state_of_messages(raw: str, state: str) -> str:
+def state_of_messages(raw: str, state: str, stored: str) -> str:
     """The state out of JSON messages that have every column: each read by its own type, the latest of a key kept."""
     types = (
         "id bigint, customer bigint, status string, amount decimal(18, 4), quantity int, ordered_on date,"
@@ -167,7 +171,7 @@ def state_of_messages(raw: str, state: str) -> str:
     headers = "operation string, changeSequence string"
     row = ", ".join(f"message.data.{name} as {name}" for name in COLUMNS)
     return f"""
-create or replace table {state} {LARGE} as
+create or replace table {state} {stored} as
 select change_seq, is_deleted, {_DATA}
 from (
     select
@@ -184,7 +188,7 @@ from (
 where place = 1"""
 
 
-def state_of_trail(raw: str, state: str) -> str:
+def state_of_trail(raw: str, state: str, stored: str) -> str:
     """The state out of a trail whose records have every column: the latest of a key in transactions that have ended."""
     types = {
         "id": "bigint",
@@ -202,7 +206,7 @@ def state_of_trail(raw: str, state: str) -> str:
         for name in COLUMNS
     )
     return f"""
-create or replace table {state} {LARGE} as
+create or replace table {state} {stored} as
 select change_seq, is_deleted, {_DATA}
 from (
     select
@@ -225,7 +229,7 @@ from (
 where place = 1"""
 
 
-def state_of_events(raw: str, state: str) -> str:
+def state_of_events(raw: str, state: str, stored: str) -> str:
     """The state out of an event log of fields: of each key and column the last value after the key's last delete."""
     types = {
         "customer": "bigint",
@@ -243,7 +247,7 @@ def state_of_events(raw: str, state: str) -> str:
         if name != "id"
     )
     return f"""
-create or replace table {state} {LARGE} as
+create or replace table {state} {stored} as
 select max(record_id) as change_seq, false as is_deleted, cast(substring(table_key, 4) as bigint) as id, {row}
 from (
     select *, max(case when event_type = 4 then record_id end) over (partition by table_key) as deleted_at
@@ -253,7 +257,7 @@ where deleted_at is null or record_id > deleted_at
 group by table_key"""
 
 
-def state_of_cdc(changes: str, tracking: str, state: str) -> str:
+def state_of_cdc(changes: str, tracking: str, state: str, stored: str) -> str:
     """The state out of OpenEdge's two tables: of each key and column the last value that is named or set."""
     row = ",\n        ".join(
         f"last_value(case when operation <> 4 or array_contains(named, '{name}') or {name} is not null"
@@ -262,7 +266,7 @@ def state_of_cdc(changes: str, tracking: str, state: str) -> str:
         if name != "id"
     )
     return f"""
-create or replace table {state} {LARGE} as
+create or replace table {state} {stored} as
 select change_seq, is_deleted, {_DATA}
 from (
     select

@@ -38,11 +38,11 @@ from .machine import machine_of
 from .many import FEEDS, ManyTables
 from .plans import DELTA_LOG, event_log, read_executed
 from .processes import Meter, Usage
-from .projects import HAND, OURS, RAW, model_of, write_project, write_yaml
+from .projects import HAND, OURS, RAW, TABLE_FORMATS, model_of, write_project, write_yaml
 
 ROOT = Path(__file__).resolve().parents[1]
 FOLDER = ROOT / ".build" / "cost"
-HERE, BY_HAND, ICEBERG = "this checkout", "by hand", "Iceberg"
+HERE, BY_HAND = "this checkout", "by hand"
 _RUN = re.compile(r"select 'run (-?\d+) begins'")
 AROUND, WHOLE = "around the nodes", "whole run"
 KINDS = {"stg": "staging view", "dedup": "log", "current": "current", "history": "history"}
@@ -224,8 +224,9 @@ class Side:
                 f"select min(header__change_seq), max(header__change_seq) from {raw} where batch = {batch}"
             )[0]
             if batch == 1:
-                made = [by_hand.log_of(raw, log, by_hand.SMALL), by_hand.state_of(log, state, by_hand.SMALL)]
-                made.append(by_hand.history_of(log, history, by_hand.SMALL))
+                stored = by_hand.SMALL[self.table_format]
+                made = [by_hand.log_of(raw, log, stored), by_hand.state_of(log, state, stored)]
+                made.append(by_hand.history_of(log, history, stored))
             else:
                 made = [by_hand.add_to_log(raw, log, batch, low, high), by_hand.add_to_state(log, state, batch)]
                 made.append(by_hand.add_to_history(log, history, batch))
@@ -499,7 +500,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--news", type=int, help="with --many qlik: how many tables have changes in a batch (all)")
     parser.add_argument("--raw", choices=("parquet", "delta"), help="with --many qlik: what lands (parquet)")
     parser.add_argument("--against", metavar="COMMIT", help="the same with the package of this commit, in turn")
-    parser.add_argument("--iceberg", action="store_true", help="the same with tables of Iceberg, in turn")
+    parser.add_argument("--table-format", nargs="+", choices=TABLE_FORMATS, default=["delta"], help="of two in turn")
     parser.add_argument("--plans", action="store_true", help="count scans, too; the event log for it costs some itself")
     parser.add_argument("--short-lived", action="store_true", help="servers with the settings of demo and tests")
     parser.add_argument("--cold", action="store_true", help="no table is built before the clock runs")
@@ -508,16 +509,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
         parser.error("--news needs --many qlik: tables of a trail or topic land together")
     if options.raw is not None and options.many != "qlik":
         parser.error("--raw needs --many qlik")
-    if options.iceberg and (options.against or options.demo):
-        parser.error("--iceberg is for --tables and --many, without --against")
+    if options.table_format != ["delta"] and (options.against or options.demo):
+        parser.error("--table-format is for --tables and --many, without --against")
     options.short_lived |= options.demo
     options.cold |= options.demo
     os.environ.setdefault("CHANGE_TABLES_JARS", str(jars_folder()))
     began = time.perf_counter()
     try:
-        other = _revision(options.against) if options.against else ICEBERG if options.iceberg else None
+        other = _revision(options.against) if options.against else None
         conf = SHORT_LIVED if options.short_lived else {}
-        with sides_of_run(other, conf, with_plans=options.plans) as sides:
+        with sides_of_run(options.table_format, conf, other=other, with_plans=options.plans) as sides:
             if options.demo:
                 run_demo(sides)
             elif options.many:
@@ -531,6 +532,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         for side in sides:
             side.add_scans()
         lines = summed([cost for side in sides for cost in side.costs])
+        other = sides[1].name if len(sides) > 1 else None
     except (CostError, LocalServerError) as error:
         print(f"cost: {error}", file=sys.stderr)
         return 1
@@ -549,13 +551,20 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 @contextmanager
-def sides_of_run(other: str | None, conf: dict[str, str], *, with_plans: bool) -> Iterator[list[Side]]:
-    """A side for this checkout and one for the other, if there is one, each with a server with these settings."""
-    checkouts = {HERE: ROOT} | ({other: ROOT if other == ICEBERG else _checked_out(other)} if other else {})
+def sides_of_run(
+    table_formats: Sequence[str], conf: dict[str, str], *, other: str | None = None, with_plans: bool = False
+) -> Iterator[list[Side]]:
+    """A side of this checkout for each table format, the first by its name, and one of the other commit, if any.
+
+    Each has a server with these settings.
+    """
+    first, *further = table_formats
+    checkouts = [(HERE, ROOT, first), *((name, ROOT, name) for name in further)]
+    checkouts += [(other, _checked_out(other), first)] if other else []
     shutil.rmtree(FOLDER / "dbt", ignore_errors=True)
     with ExitStack() as stack:
         sides = []
-        for name, checkout in checkouts.items():
+        for name, checkout, table_format in checkouts:
             folder = FOLDER / ("here" if name == HERE else "other")
             shutil.rmtree(folder, ignore_errors=True)
             events = folder / "events" if with_plans else None
@@ -564,8 +573,7 @@ def sides_of_run(other: str | None, conf: dict[str, str], *, with_plans: bool) -
                 events.mkdir(parents=True)
                 logged = event_log(events)
             module = "" if (checkout / "change_tables").is_dir() else "udfs.thrift_server"  # of an earlier version
-            table_format = "iceberg" if name == ICEBERG else "delta"
-            told = ["--table-format", table_format] if name == ICEBERG else []
+            told = ["--table-format", table_format] if name != other else []  # an earlier version has no such option
             server = stack.enter_context(
                 local_server(folder / "server", conf | logged, checkout, options=told, module=module)
             )

@@ -20,11 +20,7 @@ _CALLS = {
     "current": "current_state(ref('dedup_shop__{table}'))",
     "history": "history(ref('dedup_shop__{table}'))",
 }
-_ICEBERG: Mapping[str, Any] = {
-    "models": {"+file_format": "iceberg"},
-    "seeds": {"+file_format": "iceberg"},
-    "dispatch": [{"macro_namespace": "dbt", "search_order": ["cost", "change_tables", "dbt"]}],
-}
+TABLE_FORMATS = ("delta", "iceberg")
 
 
 def model_of(kind: str, table: str) -> str:
@@ -36,12 +32,18 @@ def model_of(kind: str, table: str) -> str:
     return f"{{{{ change_tables.{_CALLS[kind].format(table=table)} }}}}"
 
 
+def settings_of(project: str, table_format: str) -> dict[str, Any]:
+    """What a project needs for tables of a format, as docs/iceberg.md has it."""
+    order = {"macro_namespace": "dbt", "search_order": [project, "change_tables", "dbt"]}
+    return {"dispatch": [order]} if table_format == "iceberg" else {}
+
+
 def write_project(side: Side, tables: Sequence[Mapping[str, Any]], models: Mapping[str, str]) -> None:
     """A project that installs the side's checkout: these entries of the source `shop`, and these models by name."""
     shutil.rmtree(side.project, ignore_errors=True)
     write_yaml(side.project / "packages.yml", {"packages": [{"local": str(side.checkout)}]})
-    project: dict[str, Any] = {"name": "cost", "version": "1.0.0", "profile": "cost"}
-    write_yaml(side.project / "dbt_project.yml", project | dict(_ICEBERG if side.table_format == "iceberg" else {}))
+    described: dict[str, Any] = {"name": "cost", "version": "1.0.0", "profile": "cost"}
+    write_yaml(side.project / "dbt_project.yml", described | settings_of("cost", side.table_format))
     target = {"type": "spark", "method": "thrift", "host": side.server.host, "port": side.server.port}
     target |= {"schema": OURS, "threads": 1, "poll_interval": 0, "query_retries": 0}
     write_yaml(side.profiles / "profiles.yml", {"cost": {"target": "cost", "outputs": {"cost": target}}})

@@ -28,18 +28,14 @@ class DbtError(Exception):
 class DbtProject:
     """The project, with what dbt makes of it and logs in a folder."""
 
-    def __init__(
-        self, folder: Path, further: str | None = None, root: Path = PROJECT, table_format: str = "delta"
-    ) -> None:
+    def __init__(self, folder: Path, further: str | None = None, root: Path = PROJECT) -> None:
         """Parses the project, or a copy in `root`, with the models of a feed that is shown by its name alone, if any.
 
         Raises:
             DbtError: it cannot be parsed.
         """
         self._log = folder / "logs" / "dbt.log"
-        variables = {"demo_table_format": table_format} | (
-            {"further_models": f"demo/models/{further}"} if further else {}
-        )
+        variables = {"further_models": f"demo/models/{further}"} if further else {}
         self._options = [
             *("--project-dir", str(root)),
             *("--profiles-dir", str(PROFILES)),

@@ -75,7 +75,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     try:
         start = partial(local_server, options=["--table-format", options.table_format])
-        is_equal = run_demo(FOLDER, options.feed, options.seed, options.scale, start, options.table_format)
+        is_equal = run_demo(FOLDER, options.feed, options.seed, options.scale, start)
     except (DemoError, DbtError, LocalServerError) as failure:
         print(f"demo: {failure}", file=sys.stderr)
         return 1
@@ -91,7 +91,6 @@ def run_demo(
     seed: int,
     scale: int,
     start: Callable[[Path], AbstractContextManager[LocalServer]] = local_server,
-    table_format: str = "delta",
 ) -> bool:
     """Runs the demo in a folder, which is deleted first; returns whether everything is as the source database has it.
 
@@ -113,7 +112,7 @@ def run_demo(
     tables = tuple(TABLES) if feed == ALL else REPLICATED if feed in BY_NAME else SHOWN
     with Progress() as progress, ExitStack() as stack:
         with progress.phase("starting", 2), ThreadPoolExecutor(1) as beside:
-            parsed = beside.submit(_parsed, progress, folder, feed if feed in BY_NAME else None, table_format)
+            parsed = beside.submit(_parsed, progress, folder, feed if feed in BY_NAME else None)
             with progress.step("Spark Thrift server"):
                 server = stack.enter_context(start(folder))
             project = parsed.result()
@@ -187,9 +186,9 @@ def models_of(feed: str, tables: Sequence[str]) -> list[str]:
     return [f"{kind}_{feed}__{name}" for name in tables for kind in ("dedup", "current", "history")]
 
 
-def _parsed(progress: Progress, folder: Path, further: str | None, table_format: str) -> DbtProject:
+def _parsed(progress: Progress, folder: Path, further: str | None) -> DbtProject:
     with progress.step("dbt parse"):
-        return DbtProject(folder, further, table_format=table_format)
+        return DbtProject(folder, further)
 
 
 def _empty(folder: Path) -> None:

@@ -224,7 +224,7 @@ all mistakes together.
 _SETTINGS_TAIL = """## Of models and runs
 
 Model configuration is dbt's own. `file_format` is
-[`delta` by default](decisions/0011-delta-is-the-default-file-format.md), `config.meta.tables_schema` of a current model or a history the
+[the server's](decisions/0011-the-server-says-the-table-format.md), `config.meta.tables_schema` of a current model or a history the
 [schema of its table](operations.md#schemas).
 
 Two variables change what one run does, as in `dbt build --vars '{change_tables_rescan: true}'`:

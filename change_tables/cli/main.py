@@ -22,6 +22,7 @@ COMMANDS: Mapping[str, str] = {
     "server": "change_tables.server.thrift_server",
     "jars": "change_tables.cli.jars",
     "doctor": "change_tables.cli.doctor",
+    "functions": "change_tables.cli.functions",
     "init": "change_tables.generator.commands",
     "diff": "change_tables.generator.commands",
     "report": "change_tables.report.command",

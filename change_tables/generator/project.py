@@ -9,6 +9,8 @@ from typing import Any
 
 from ruamel.yaml.comments import CommentedMap, CommentedSeq
 
+from change_tables.server.jars import ICEBERG_CATALOG
+
 from .data_types import can_be_declared
 from .entries import Entries, identifier_of, settings_of, spec_of
 from .formats import FORMATS, RAW_TABLE, WORKING_PREFIX, own_key, reader_of, taken_names
@@ -19,7 +21,7 @@ from .names import matches, model_name, safe_name
 from .plan import Plan, Wish
 from .project_files import Project, ProjectError, refuse_models, refuse_source, source_of
 from .raw_tables import shown
-from .schemas import with_schema_of_readers
+from .schemas import with_dispatch, with_schema_of_readers
 from .yaml_files import YamlFile, insert, list_of, read_yaml, scalar
 
 OF_ROWS = ("snapshot", "replica")
@@ -59,6 +61,7 @@ class _Planner:
         self._entries = Entries(self._sources, self._listed, lake, wish, self._plan)
         self._models = Models(project, path.parent, self._models_file, wish, self._plan)
         self._there = {table.lower() for table in lake.tables(wish.raw_schema)}
+        self._is_iceberg = lake.query("set spark.sql.catalog.spark_catalog")[0][1] == ICEBERG_CATALOG
         loads = {entry.name: entry.identifier for entry in found.further_entries}
         self._found = replace(
             found, tables=[self._with_comments(self._of_source(table), loads, lake) for table in found.tables]
@@ -305,14 +308,15 @@ class _Planner:
             )
 
     def _project_file(self) -> YamlFile | None:
-        """The file of the project, where the models that people read get a schema of their own."""
+        """The file of the project: what the server's tables need, and a schema of their own for models people read."""
         written = {path.parent.name for path in self._models.sql}
-        if not written & {FOLDERS[kind] for kind in READ}:
-            return None
-        schema = self._wish.analysts_schema if self._is_new else ""
-        return with_schema_of_readers(
-            self._project, self._sources.path.parent, schema, has_history=FOLDERS["history"] in written
-        )
+        file = None
+        if written & {FOLDERS[kind] for kind in READ}:
+            schema = self._wish.analysts_schema if self._is_new else ""
+            file = with_schema_of_readers(
+                self._project, self._sources.path.parent, schema, has_history=FOLDERS["history"] in written
+            )
+        return with_dispatch(self._project, file) if self._is_iceberg else file
 
     def _collect(self) -> None:
         plan = self._plan

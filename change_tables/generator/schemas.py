@@ -1,14 +1,15 @@
-"""Where models are built: those that people read in a schema of their own, which has nothing else."""
+"""What `dbt_project.yml` says: the schema of the models that people read, and how dbt finds macros for Iceberg."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 
 from ruamel.yaml.comments import CommentedMap
 
 from .models import FOLDERS, READ
 from .project_files import Project, ProjectError
-from .yaml_files import YamlFile, in_one_line, read_yaml, scalar
+from .yaml_files import YamlFile, in_one_line, insert, list_of, read_yaml, scalar
 
 OF_TARGET = "{{ target.schema }}"
 """The schema of the tables behind such models, with all others. So that of readers has views alone."""
@@ -45,6 +46,26 @@ def with_schema_of_readers(project: Project, folder: Path, schema: str, *, has_h
         file.is_changed = True
     if not history:
         del at[FOLDERS["history"]]
+    return file if file.is_changed else None
+
+
+def with_dispatch(project: Project, file: YamlFile | None) -> YamlFile | None:
+    """The file `dbt_project.yml`, as it was or is changed already, with the setting that tables of Iceberg need.
+
+    Null where nothing changes; an order of dbt's macros that is there stays.
+
+    Raises:
+        ProjectError: the file has another form than dbt reads.
+    """
+    file = file or read_yaml(project.root / "dbt_project.yml")
+    given = file.data.get("dispatch") or []
+    if not isinstance(given, list) or not all(isinstance(order, Mapping) for order in given):
+        raise ProjectError(f"{file.path}: dispatch must be a list of mappings")
+    if not any(order.get("macro_namespace") == "dbt" for order in given):
+        order = [str(file.data.get("name")), "change_tables", "dbt"]
+        listed = list_of(file, "dispatch")
+        insert(listed, len(listed), in_one_line({"macro_namespace": "dbt", "search_order": order}))
+        file.is_changed = True
     return file if file.is_changed else None
 
 

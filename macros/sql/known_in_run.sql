@@ -6,7 +6,7 @@
     begun                    the logs that have begun, by their ids
     landed                   see `landed_columns`
     logs, shared             see `shared_rows`
-    format                   see `file_format_of_project`
+    format                   see `table_format`
     quiet                    see `is_quiet`
     relations                see `found_relation`
     sources                  see `find_source`

@@ -116,7 +116,7 @@
 {% macro create_state_table(state, sql=none, columns={}, over=true, partitioned_by=[], uses_deletion_vectors=false, found_by=[]) -%}
     create {{ 'or replace table' if over else 'table if not exists' }} {{ state }}
     {{- ' (' ~ columns.items() | map('join', ' ') | join(', ') ~ ')' if columns }}
-    using {{ change_tables.file_format_of_project() }}
+    using {{ change_tables.table_format() }}
     tblproperties ({{ change_tables.property_list(change_tables.state_table_properties(uses_deletion_vectors, found_by)) }})
     {%- if partitioned_by %}
     partitioned by ({{ change_tables.column_list(partitioned_by) }})
@@ -167,7 +167,7 @@
     {% for name, column in columns.items() %}
         {% do described.append(name ~ ' ' ~ column[0] ~ ' comment ' ~ change_tables.text_literal(column[1])) %}
     {% endfor %}
-    {% do run_query('create table if not exists ' ~ table ~ ' (' ~ described | join(', ') ~ ') using ' ~ change_tables.file_format_of_project() ~ ' comment ' ~ change_tables.text_literal(comment)) %}
+    {% do run_query('create table if not exists ' ~ table ~ ' (' ~ described | join(', ') ~ ') using ' ~ change_tables.table_format() ~ ' comment ' ~ change_tables.text_literal(comment)) %}
     {% do change_tables.known_in_run('relations').update({table | string | lower: table}) %}
 {% endmacro %}
 

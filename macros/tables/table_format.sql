@@ -1,30 +1,24 @@
 {#-
-    All that tells one table format from another: Delta, and Apache Iceberg. It is the `file_format` of the models. The rest of the package asks here.
+    All that tells one table format from another: Delta, and Apache Iceberg. The server has one of them. The rest of the package asks here.
 
     Both commit rows and checkpoint together. If two runs write one table, Delta fails the second whenever it has read what the first changed.
     Iceberg checks merges, updates and deletes, never inserts, so on Iceberg every run merges. The guard reads the checkpoint in the merge's own version of the table, and the checkpoint is among what the merge looks at.
 -#}
 
-{#- The `file_format` of a node; dbt-spark gives parquet where none is set, which no state can be kept in. -#}
-{% macro _file_format_of(node) %}
-    {% set file_format = node.config.get('file_format') %}
-    {% do return('delta' if file_format in [none, '', 'parquet'] else file_format) %}
+{#- The format of the server's tables. -#}
+{% macro table_format() %}
+    {% do return('delta') if not execute %}
+    {#- asked often; `table_format_mistakes` knows it before the first model -#}
+    {% set known = change_tables.known_in_run('format') %}
+    {% if 'name' not in known %}
+        {% do known.update({'name': change_tables._table_format_by(change_tables.settings_of_session('spark.sql.catalog.spark_catalog'))}) %}
+    {% endif %}
+    {% do return(known.name) %}
 {% endmacro %}
 
 
-{#- The format of the project's tables: a server has one alone, and `table_format_mistakes` stops a run where models have another. -#}
-{% macro file_format_of_project() %}
-    {% do return('delta') if not execute %}
-    {#- asked often, and the same for all of a run -#}
-    {% set known = change_tables.known_in_run('format') %}
-    {% if 'name' not in known %}
-        {% set formats = [] %}
-        {% for node in change_tables.nodes_with_tables() %}
-            {% do formats.append(change_tables._file_format_of(node)) %}
-        {% endfor %}
-        {% do known.update({'name': 'iceberg' if formats | unique | list == ['iceberg'] else 'delta'}) %}
-    {% endif %}
-    {% do return(known.name) %}
+{% macro _table_format_by(settings) %}
+    {% do return('iceberg' if settings.get('spark.sql.catalog.spark_catalog') == 'org.apache.iceberg.spark.SparkCatalog' else 'delta') %}
 {% endmacro %}
 
 
@@ -37,42 +31,39 @@
 
 
 {#-
-    What is wrong between the formats of the models and the server, as a list of texts.
+    What is wrong between models, project and the server's table format, as a list of texts.
 
     settings   those of the session that somebody has set: name -> value
 -#}
 {% macro table_format_mistakes(settings) %}
-    {% set catalog = settings.get('spark.sql.catalog.spark_catalog', '') %}
-    {% set is_iceberg = catalog == 'org.apache.iceberg.spark.SparkCatalog' %}
-    {% set others, mistakes = [], [] %}
-    {% set seeds = graph.nodes.values() | selectattr('resource_type', 'eq', 'seed') | selectattr('package_name', 'eq', 'change_tables') | list %}
-    {% for node in change_tables.nodes_with_tables() + seeds %}
-        {% set file_format = change_tables._file_format_of(node) %}
-        {% if file_format not in ['delta', 'iceberg'] and node.resource_type == 'model' %}
-            {% do mistakes.append("change_tables: model '" ~ node.name ~ "': `file_format` must be one of delta, iceberg, got '" ~ file_format ~ "'") %}
-        {% endif %}
-        {% do others.append(node.name) if (file_format == 'iceberg') != is_iceberg %}
+    {% set table_format = change_tables._table_format_by(settings) %}
+    {% do change_tables.known_in_run('format').update({'name': table_format}) %}
+    {#- dbt-spark gives parquet where none is set -#}
+    {% set others = [] %}
+    {% for node in change_tables.nodes_with_tables() if (node.config.file_format or table_format) not in ['parquet', table_format] %}
+        {% do others.append(node.name ~ ' (' ~ node.config.file_format ~ ')') %}
     {% endfor %}
-    {% if others and is_iceberg %}
-        {% do mistakes.append("change_tables: the server's tables are Iceberg: set `+file_format: iceberg` for models and seeds, not set for " ~ others | join(', ')) %}
-    {% elif others %}
-        {% do mistakes.append(
-            "change_tables: `file_format: iceberg` needs a server whose `spark_catalog` is org.apache.iceberg.spark.SparkCatalog, as by --table-format iceberg, got '" ~ catalog
-            ~ "'; it is set for " ~ others | join(', ')
-        ) %}
-    {% elif is_iceberg and settings.get('spark.sql.catalog.spark_catalog.cache-enabled') != 'false' %}
-        {% do mistakes.append("change_tables: `file_format: iceberg` needs a server with spark.sql.catalog.spark_catalog.cache-enabled=false: else a session does not see what another has written") %}
-    {% elif is_iceberg and adapter.dispatch('list_relations_without_caching', 'dbt').macro.package_name == 'dbt_spark' %}
-        {% do mistakes.append("change_tables: `file_format: iceberg` needs in dbt_project.yml `dispatch: [{macro_namespace: dbt, search_order: [" ~ project_name ~ ", change_tables, dbt]}]`") %}
+    {% if others %}
+        {% do return(["change_tables: the tables of the server are of format " ~ table_format ~ ": `file_format` must be that, or not be set, for " ~ others | join(', ')]) %}
+    {% elif table_format == 'iceberg' and settings.get('spark.sql.catalog.spark_catalog.cache-enabled') != 'false' %}
+        {% do return(["change_tables: a server of Iceberg needs spark.sql.catalog.spark_catalog.cache-enabled=false: else a session does not see what another has written"]) %}
+    {% elif table_format == 'iceberg' and adapter.dispatch('list_relations_without_caching', 'dbt').macro.package_name == 'dbt_spark' %}
+        {% do return(["change_tables: a server of Iceberg needs in dbt_project.yml `dispatch: [{macro_namespace: dbt, search_order: [" ~ project_name ~ ", change_tables, dbt]}]`"]) %}
     {% endif %}
-    {% do return(mistakes) %}
+    {% do return([]) %}
+{% endmacro %}
+
+
+{#- How dbt says the format of a table that it makes, as the seeds of this package. -#}
+{% macro spark__file_format_clause() %}
+    {% do return('using iceberg' if change_tables.table_format() == 'iceberg' else dbt.spark__file_format_clause()) %}
 {% endmacro %}
 
 
 {#- What dbt lists of a schema. For Iceberg Spark lists tables alone: views are asked for. -#}
 {% macro spark__list_relations_without_caching(relation) %}
     {% set listed = dbt.spark__list_relations_without_caching(relation) %}
-    {% do return(listed) if change_tables.file_format_of_project() != 'iceberg' %}
+    {% do return(listed) if change_tables.table_format() != 'iceberg' %}
     {% set found = listed.rows | map('list') | list %}
     {% for row in run_query('show views in ' ~ relation.schema).rows if not row[2] %}
         {% do found.append([row[0], row[1], row[2], 'Type: VIEW']) %}
@@ -87,7 +78,7 @@
 -#}
 {% macro text_and_properties_of_view(view) %}
     {% set shown = change_tables.shown_of_view(view) %}
-    {% do return(shown) if not view or not view.is_view or 'View Text: ' in shown or change_tables.file_format_of_project() != 'iceberg' %}
+    {% do return(shown) if not view or not view.is_view or 'View Text: ' in shown or change_tables.table_format() != 'iceberg' %}
     {#- comments before the properties can have such a line, too -#}
     {% set described, _, text = change_tables.ask_once('show create table ' ~ view)[0][0].partition("')\nAS\n") %}
     {% do return('') if not text %}
@@ -105,7 +96,7 @@
 
 
 {% macro drop_of(type, relation) %}
-    {% do return('drop ' ~ type ~ ' if exists ' ~ relation ~ (' purge' if type == 'table' and change_tables.file_format_of_project() == 'iceberg')) %}
+    {% do return('drop ' ~ type ~ ' if exists ' ~ relation ~ (' purge' if type == 'table' and change_tables.table_format() == 'iceberg')) %}
 {% endmacro %}
 
 
@@ -114,7 +105,7 @@
     parentheses in it may be two deep.
 -#}
 {% macro text_of_view(text) %}
-    {% do return(text) if change_tables.file_format_of_project() != 'iceberg' %}
+    {% do return(text) if change_tables.table_format() != 'iceberg' %}
     {% set within = '(?:[^()]|\\((?:[^()]|\\([^()]*\\))*\\))*' %}
     {% set definition = modules.re.compile('(\\w+) as (\\(' ~ within ~ '\\))') %}
     {% set parts, ends = [], [0] %}
@@ -135,7 +126,7 @@
     alone: manifests of Iceberg keep the statistics of files that a commit has removed.
 -#}
 {% macro state_table_properties(uses_deletion_vectors, found_by) %}
-    {% if change_tables.file_format_of_project() == 'delta' %}
+    {% if change_tables.table_format() == 'delta' %}
         {% do return(dict({
             'delta.columnMapping.mode': 'name',
             'delta.enableDeletionVectors': 'true' if uses_deletion_vectors else 'false',
@@ -152,7 +143,7 @@
 
 {#- The column of a quarantine that identifies its rows. Iceberg keeps `_row_id` for itself, and merges into no table that has it. -#}
 {% macro row_id_column() %}
-    {% do return('_row_id' if change_tables.file_format_of_project() == 'delta' else '_row_hash') %}
+    {% do return('_row_id' if change_tables.table_format() == 'delta' else '_row_hash') %}
 {% endmacro %}
 
 
@@ -167,7 +158,7 @@
     merged into in half the time without. No table goes back: vectors cost every reader.
 -#}
 {% macro use_deletion_vectors(state) %}
-    {% if change_tables.file_format_of_project() == 'delta' %}
+    {% if change_tables.table_format() == 'delta' %}
         {% call statement('deletion_vectors') %}
             alter table {{ state }} set tblproperties ('delta.enableDeletionVectors' = 'true')
         {% endcall %}
@@ -177,7 +168,7 @@
 
 {#- Whether an insert fails where another run has written since it read. -#}
 {% macro inserts_are_guarded() %}
-    {% do return(change_tables.file_format_of_project() == 'delta') %}
+    {% do return(change_tables.table_format() == 'delta') %}
 {% endmacro %}
 
 
@@ -215,7 +206,7 @@ when not matched and source._checkpoint is not null then insert (_checkpoint, {{
 {#- None where a column of a table can become one of a wider type (see `cannot_become`); else the end of the message. -#}
 {% macro cannot_widen(was, type) %}
     {% set text = modules.re.compile('string|(var)?char\\(') %}
-    {% if change_tables.file_format_of_project() == 'delta' or was == type or text.match(was) %}
+    {% if change_tables.table_format() == 'delta' or was == type or text.match(was) %}
         {% do return(none) %}
     {% endif %}
     {% set wholes = ['tinyint', 'smallint', 'int', 'bigint'] %}
@@ -275,7 +266,7 @@ when not matched and source._checkpoint is not null then insert (_checkpoint, {{
 
 {#- How many files a table has: as the format counts them, with those that say which rows are deleted. -#}
 {% macro live_files(table) %}
-    {% if change_tables.file_format_of_project() == 'delta' %}
+    {% if change_tables.table_format() == 'delta' %}
         {% do return(run_query('describe detail ' ~ table).rows[0]['numFiles'] | int) %}
     {% endif %}
     {% do return(run_query('select count(*) as number from ' ~ table ~ '.files').rows[0][0] | int) %}
@@ -287,7 +278,7 @@ when not matched and source._checkpoint is not null then insert (_checkpoint, {{
     deleted would stay.
 -#}
 {% macro compaction_of(table) %}
-    {% do return('optimize ' ~ table if change_tables.file_format_of_project() == 'delta' else
+    {% do return('optimize ' ~ table if change_tables.table_format() == 'delta' else
         "call system.rewrite_data_files(table => '" ~ table ~ "', options => map('delete-file-threshold', '1', 'min-input-files', '2',"
         ~ " 'remove-dangling-deletes', 'true', 'use-starting-sequence-number', 'false'))") %}
 {% endmacro %}
@@ -295,7 +286,7 @@ when not matched and source._checkpoint is not null then insert (_checkpoint, {{
 
 {#- The statement that deletes files which no version of the last `retain_days` has; none: seven. -#}
 {% macro deletion_of_replaced_files(table, retain_days) %}
-    {% if change_tables.file_format_of_project() == 'delta' %}
+    {% if change_tables.table_format() == 'delta' %}
         {% do return('vacuum ' ~ table ~ (' retain ' ~ (retain_days * 24) ~ ' hours' if retain_days is not none)) %}
     {% endif %}
     {#- with none to retain also what the command has replaced by now -#}
@@ -314,7 +305,7 @@ when not matched and source._checkpoint is not null then insert (_checkpoint, {{
 {#- Whether files of a table can have deleted rows, of which other files alone say so. -#}
 {% macro has_deletion_vectors(table) %}
     {% do return(false) if not change_tables.is_maintained(change_tables.found_relation(table)) %}
-    {% if change_tables.file_format_of_project() == 'iceberg' %}
+    {% if change_tables.table_format() == 'iceberg' %}
         {% do return(run_query('select count(*) as number from ' ~ table ~ '.delete_files').rows[0][0] | int > 0) %}
     {% endif %}
     {% do return(run_query('show tblproperties ' ~ table ~ " ('delta.enableDeletionVectors')").rows | map(attribute=1) | first == 'true') %}
@@ -323,7 +314,7 @@ when not matched and source._checkpoint is not null then insert (_checkpoint, {{
 
 {#- The statement that writes such files anew: `optimize` does not. -#}
 {% macro removal_of_vectors(table) %}
-    {% do return('reorg table ' ~ table ~ ' apply (purge)' if change_tables.file_format_of_project() == 'delta' else change_tables.compaction_of(table)) %}
+    {% do return('reorg table ' ~ table ~ ' apply (purge)' if change_tables.table_format() == 'delta' else change_tables.compaction_of(table)) %}
 {% endmacro %}
 
 

@@ -34,6 +34,7 @@ class ChangeTables:
     def __init__(self, tables: Schema, said: Mapping[str, Mapping[str, str]] | None = None) -> None:
         """Take the columns of each table, and the comments of some."""
         self._tables, self.said = tables, said or {}
+        self.catalog = "<undefined>"
 
     def tables(self, schema: str) -> list[str]:
         """All of them."""
@@ -53,8 +54,9 @@ class ChangeTables:
         return dict(self.said.get(table, {}))
 
     def query(self, statement: str) -> list[tuple[Any, ...]]:
-        """Nothing is asked by a query."""
-        raise AssertionError(statement)
+        """Nothing is asked but which catalog the server has."""
+        assert statement == "set spark.sql.catalog.spark_catalog"
+        return [("spark.sql.catalog.spark_catalog", self.catalog)]
 
 
 def new_project(folder: Path) -> Path:
@@ -69,10 +71,12 @@ def plan_of(
     tables: Mapping[str, Mapping[str, str] | LakeError],
     options: Mapping[str, str] | None = None,
     said: Mapping[str, Mapping[str, str]] | None = None,
+    catalog: str = "<undefined>",
     **wish: Any,
 ) -> Plan:
     """What `change-tables init` would do."""
     lake = ChangeTables(tables, said)
+    lake.catalog = catalog
     given = {"format": "qlik_change_tables", "source": "shop", "raw_schema": "raw", "folder": project / "models/shop"}
     return make_plan(Project(project), read(lake, "raw", options or {}), lake, Wish(**{**given, **wish}))
 

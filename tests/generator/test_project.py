@@ -642,6 +642,33 @@ def test_a_schema_that_is_there_stays(project: Path, models: str) -> None:
     assert (project / "dbt_project.yml").read_text() == text
 
 
+def test_on_a_server_of_iceberg_the_project_gets_the_one_setting_that_it_needs(project: Path) -> None:
+    given: dict[str, Any] = {"keys": ID, "catalog": "org.apache.iceberg.spark.SparkCatalog"}
+    written(project, {"stock__ct": STOCK}, **given)
+    text = (project / "dbt_project.yml").read_text()
+    setting = "dispatch:\n  - {macro_namespace: dbt, search_order: [consumer, change_tables, dbt]}\n"
+    assert text == f"name: consumer\nprofile: consumer\n{setting}"
+    assert plan_of(project, {"stock__ct": STOCK}, **given).is_in_step
+    # with a schema, too; an order that is there stays
+    given |= {"analysts_schema": "analysts"}
+    written(new_project(project / "other"), {"stock__ct": STOCK}, **given)
+    said = yaml.safe_load((project / "other/dbt_project.yml").read_text())
+    assert said["dispatch"] == yaml.safe_load(setting)["dispatch"]
+    assert said["models"]["consumer"]["shop"]["current"]["+schema"] == "analysts"
+    order = {"macro_namespace": "dbt", "search_order": ["consumer", "mine", "change_tables", "dbt"]}
+    (project / "dbt_project.yml").write_text(yaml.safe_dump({"name": "consumer", "dispatch": [order]}))
+    assert plan_of(project, {"stock__ct": STOCK}, **given).is_in_step
+    # so does one of another package's macros
+    order |= {"macro_namespace": "dbt_utils"}
+    (project / "dbt_project.yml").write_text(f"name: consumer\ndispatch:\n  - {order}\n\nmodels: {{}}\n")
+    written(project, {"stock__ct": STOCK}, **given)
+    orders = yaml.safe_load((project / "dbt_project.yml").read_text())["dispatch"]
+    assert orders == [order, *yaml.safe_load(setting)["dispatch"]]
+    (project / "dbt_project.yml").write_text("name: consumer\ndispatch: {dbt: consumer}\n")
+    with pytest.raises(ProjectError, match="dispatch must be a list of mappings"):
+        plan_of(project, {"stock__ct": STOCK}, **given)
+
+
 def test_a_source_that_is_there_is_not_moved(project: Path) -> None:
     written(project, {"stock__ct": STOCK}, keys=ID)
     text = (project / "dbt_project.yml").read_text()

@@ -191,6 +191,11 @@ class Project:
             context["selected_resources"] = [f"model.consumer.{name}" for name in given["selected"]]
         return context
 
+    def _begin(self, run: int = 0, **_: Any) -> None:
+        """Forget what runs before have found out: this one knows what its checks have told it, before its models."""
+        known = {"format": {"name": "delta"}}
+        self._manifest.flat_graph["change_tables_known"] = {f"{run:08x}-0000": known}
+
     def _say(self, text: str, info: bool = False) -> str:  # noqa: ARG002  # the signature is dbt's
         self.said.append(text)
         return ""
@@ -199,7 +204,7 @@ class Project:
         """Render a model, with what it asks for that: as a run of its own, or `after` other models of a run."""
         node = self._manifest.nodes[f"model.consumer.{model}"]
         if not given.pop("after", False):
-            self._manifest.flat_graph.pop("change_tables_known", None)
+            self._begin(**given)
         node.compiled_code = get_rendered(node.raw_code, self.context(model, lake, **given), node)
         handed = self._manifest.flat_graph.get("change_tables_handed", {}).get(node.unique_id, {})
         return Run(node.compiled_code, self._adapter.sent, handed)
@@ -222,6 +227,6 @@ class Project:
     def macros(self, model: str, lake: Lake | None = None, **given: Any) -> Callable[..., Any]:
         """Calls a macro of the package by its name, as a model would: of a run of its own, or `after` others."""
         if not given.pop("after", False):
-            self._manifest.flat_graph.pop("change_tables_known", None)
+            self._begin(**given)
         context = self.context(model, lake or Lake({}), **given)
         return lambda name, *arguments, **named: context["change_tables"][name](*arguments, **named)

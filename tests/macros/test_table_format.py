@@ -4,7 +4,12 @@ from __future__ import annotations
 
 import re
 
+import pytest
+
 from tests.pipelines.consumer import REPOSITORY
+
+from .rendering import Lake
+from .shapes import Shapes
 
 MACROS = REPOSITORY / "macros"
 HOME = "tables/table_format.sql"
@@ -22,3 +27,53 @@ def test_no_other_macro_knows_one_table_format_from_the_other() -> None:
             found[name] = times
     assert found.pop(HOME) > 1
     assert found == ALLOWED
+
+
+CATALOG = "spark.sql.catalog.spark_catalog"
+ICEBERG = "org.apache.iceberg.spark.SparkCatalog"
+
+
+@pytest.mark.parametrize(
+    ("catalog", "table_format"), [("<undefined>", "delta"), ("other", "delta"), (ICEBERG, "iceberg")]
+)
+def test_the_server_is_asked_once_for_its_format_where_no_check_of_a_run_has_told_it(
+    shapes: Shapes, catalog: str, table_format: str
+) -> None:
+    asked = {f"^set {CATALOG}$": [{"key": CATALOG, "value": catalog}]}
+    macro = shapes.project.macros("stg_feed__qlik", Lake({}, answers=asked))
+    macro("known_in_run", "format").clear()
+    assert [macro("table_format"), macro("table_format")] == [table_format] * 2
+    assert shapes.project.sent() == [f"set {CATALOG}"]
+
+
+@pytest.mark.parametrize(
+    ("settings", "table_format", "said"),
+    [
+        ({}, "delta", []),
+        ({CATALOG: ICEBERG}, "iceberg", ["needs spark.sql.catalog.spark_catalog.cache-enabled=false"]),
+        (
+            {CATALOG: ICEBERG, f"{CATALOG}.cache-enabled": "false"},
+            "iceberg",
+            ["dispatch: [{macro_namespace: dbt, search_order: [consumer, change_tables, dbt]}]"],
+        ),
+    ],
+)
+def test_the_checks_of_a_run_say_what_its_format_lacks_and_let_models_know_it(
+    shapes: Shapes, settings: dict[str, str], table_format: str, said: list[str]
+) -> None:
+    macro = shapes.project.macros("stg_feed__qlik")
+    found = macro("table_format_mistakes", settings)
+    assert len(found) == len(said)
+    assert all(text in mistake for text, mistake in zip(said, found, strict=True))
+    assert macro("table_format") == table_format
+    assert shapes.project.sent() == []
+
+
+def test_a_model_of_another_format_than_the_server_s_is_named(shapes: Shapes) -> None:
+    macro = shapes.project.macros("dedup_feed__qlik")
+    (node,) = [node for node in macro("nodes_with_tables") if node["name"] == "dedup_feed__qlik"]
+    for file_format, said in (("delta", []), ("hudi", ["dedup_feed__qlik (hudi)"])):
+        node["config"]["file_format"] = file_format
+        found = macro("table_format_mistakes", {})
+        assert [mistake.rpartition(" for ")[2] for mistake in found] == said
+    node["config"]["file_format"] = "parquet"

@@ -773,18 +773,6 @@ def test_a_name_that_the_table_of_runs_cannot_have_is_refused(
     assert f"the variable `{variable}` must be {message}" in _said(project, {}, **{variable: value})
 
 
-@pytest.mark.parametrize("given", ["hudi", "delta", "parquet", None])
-def test_a_model_in_a_table_format_that_keeps_no_state_is_refused_before_any_model_runs(
-    project: Project, monkeypatch: pytest.MonkeyPatch, given: str | None
-) -> None:
-    model = "dedup_feed__lacks_columns"
-    log = project.context("stg_feed__right", Lake({}))["graph"]["nodes"][f"model.consumer.{model}"]
-    monkeypatch.setitem(log["config"], "file_format", given)
-    mistake = f"change_tables: model '{model}': `file_format` must be one of delta, iceberg, got 'hudi'"
-    found = project.macros("stg_feed__right")("table_format_mistakes", {})
-    assert found == ([mistake] if given == "hudi" else [])
-
-
 def test_package_server_and_commands_have_one_version(project: Project) -> None:
     declared = yaml.safe_load((REPOSITORY / "dbt_project.yml").read_text())["version"]
     assert declared == __version__

@@ -25,8 +25,6 @@ SEED_OF_TRAILS = "goldengate_io_types"
 """All models that stage refer to it, and the staging of trails alone reads it."""
 
 SETTINGS_OF_ICEBERG: Mapping[str, Any] = {
-    "models": {"+file_format": "iceberg"},
-    "seeds": {"+file_format": "iceberg"},
     "dispatch": [{"macro_namespace": "dbt", "search_order": ["consumer", "change_tables", "dbt"]}],
 }
 """What a project needs for tables of Iceberg, as docs/iceberg.md says."""

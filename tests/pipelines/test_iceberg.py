@@ -15,7 +15,7 @@ from change_tables.server.jars import ICEBERG, iceberg_folder, resolve_jars
 from change_tables.server.local_server import LocalServer, local_server, short_lived
 
 from .cases import Case, Results, assert_rejected, assert_reported, assert_statuses, build_batches
-from .consumer import SETTINGS_OF_ICEBERG, Consumer, Entry
+from .consumer import Consumer, Entry
 from .landing import Raw
 from .qlik_cases import CASES, SPARSE_VERSIONS, TWO_HEADERS, WITH_HISTORY, bare, full, seq
 from .statements import hanging, intercepted, let_go, letting_go, wait_until_hanging
@@ -315,13 +315,14 @@ def test_purge_deletes_raw_rows_and_leaves_the_models_and_forget_empties_them(pr
     assert _busy(raw) == (set(), set(), set())
 
 
-def test_models_of_another_format_than_the_server_s_are_refused(project: Consumer) -> None:
+def test_a_project_of_another_format_than_the_server_s_or_without_its_setting_is_refused(project: Consumer) -> None:
     for settings, said in (
-        ({}, "the server's tables are Iceberg: set `+file_format: iceberg` for models and seeds"),
         (
-            {name: SETTINGS_OF_ICEBERG[name] for name in ("models", "seeds")},
-            "`file_format: iceberg` needs in dbt_project.yml `dispatch:",
+            {"models": {"+file_format": "delta"}},
+            "the tables of the server are of format iceberg: `file_format` must be that",
         ),
+        ({"models": {"+file_format": "iceberg"}}, "a server of Iceberg needs in dbt_project.yml `dispatch:"),
+        ({}, "a server of Iceberg needs in dbt_project.yml `dispatch:"),
     ):
         other = Consumer(
             project.folder.with_name("other"), project.port, "other", settings=settings, table_format="delta"

@@ -20,7 +20,6 @@ from demo.run import models_of, play_batches
 from demo.workload import Workload
 from demo.writers import BY_NAME
 from demo.writers.deliveries import REPLICATED
-from tests.table_format import TABLE_FORMAT
 
 SEED = int(os.environ.get("CHANGE_TABLES_PROOF_SEED", "0")) + 68
 SCALE = int(os.environ.get("CHANGE_TABLES_PROOF_SCALE", "1"))
@@ -38,7 +37,7 @@ def test_every_model_equals_the_source_database_after_each_batch(
         monkeypatch.setenv(name, "")  # a build sets them, and the next module has them as they were
     writers = [writer(SEED) for writer in BY_NAME.values() if writer.swaps is swaps]
     assert writers
-    project = DbtProject(tmp_path, EVERY, table_format=TABLE_FORMAT)
+    project = DbtProject(tmp_path, EVERY)
     selected = project.options_for([name for writer in writers for name in models_of(writer.system, REPLICATED)])
     workload = Workload(SEED, SCALE, swaps=swaps)
     tested: list[str] = []
