@@ -12,10 +12,18 @@
 {%- endmacro %}
 
 
-{#- Whether a text is no JSON object, or has more than one. `message`: what `from_json` has made of it. -#}
+{#-
+    Whether a text is no JSON object, has more than one, or half a character (`\ud800`), of which Spark would make a question mark.
+
+    message   what `from_json` has made of it
+-#}
 {% macro is_no_json_object(text, message) -%}
     not is_valid_utf8({{ text }}) or {{ message }} is null or {{ message }}['_ct_corrupt'] is not null
-                or not {{ text }} rlike '\\}\\s*$'
+                or not (endswith({{ text }}, '}') or {{ text }} rlike '\\}\\s*$')
+                or (
+                    (contains({{ text }}, '\\ud') or contains({{ text }}, '\\uD'))
+                    and regexp_replace({{ text }}, '\\\\\\\\|\\\\u[dD][89abAB]..\\\\u[dD][c-fC-F]', ' ') rlike '\\\\u[dD][89a-fA-F]'
+                )
                 {#- text after the object, or what looks like it inside a text #}
                 or (
                     {{ text }} rlike '\\}\\s*([^\\s,}\\]]|,\\s*[^"\\s])'
