@@ -10,6 +10,7 @@ import datetime
 import io
 import json
 import math
+import struct
 from collections.abc import Callable
 from decimal import Decimal
 from typing import Any
@@ -47,6 +48,7 @@ RECORD = pa.struct([pa.field("json", pa.string()), pa.field("error", pa.string()
 
 _EPOCH = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
 _KEPT_SCHEMAS = 1000
+_SHORTEST = "shortest"
 
 
 def read_avro_envelope(value: pa.Array) -> pa.Array:
@@ -76,8 +78,9 @@ def avro_to_json(message: pa.Array, schema: pa.Array) -> pa.Array:
     Returns struct<json string, error string>, shape (n,), null where either is null; exactly one of the two is null.
     Values are written as in the vendor's JSON messages: decimals, dates, times (`HH:mm:ss.ffffff`) and timestamps
     (`yyyy-MM-dd HH:mm:ss.ffffff`, UTC) as texts, bytes as hex digits. The header `timestamp` of a data message becomes
-    such a text, too, where it is a number of microseconds. Floats that are no number are the texts `NaN`, `Infinity`
-    and `-Infinity`. Raises TypeError for columns of other types, never for a value.
+    such a text, too, where it is a number of microseconds. A float has the fewest digits that tell it from others:
+    `0.1`, and not those of the double that it becomes in Python. Floats that are no number are the texts `NaN`,
+    `Infinity` and `-Infinity`. Raises TypeError for columns of other types, never for a value.
 
     >>> schema = '{"type": "record", "name": "R", "fields": [{"name": "mask", "type": "bytes"}]}'
     >>> avro_to_json(pa.array([bytes([4, 1, 255])]), pa.array([schema])).to_pylist()
@@ -127,8 +130,9 @@ def _reader(text: str) -> Reader | str:
 
 
 def _new_reader(text: str) -> Reader | str:
+    fastavro.read.LOGICAL_READERS[f"float-{_SHORTEST}"] = _shortest
     try:
-        schema = fastavro.parse_schema(json.loads(text))
+        schema = fastavro.parse_schema(_with_shortest_floats(json.loads(text)))
     except Exception as error:  # noqa: BLE001  a bad schema is reported in `error`, never raised
         return f"the schema cannot be read: {_message_of(error)}"
 
@@ -140,6 +144,28 @@ def _new_reader(text: str) -> Reader | str:
         return record
 
     return read
+
+
+def _with_shortest_floats(schema: Any) -> Any:
+    """A schema whose floats fastavro reads by `_shortest`."""
+    if isinstance(schema, list):
+        return [_with_shortest_floats(part) for part in schema]
+    if isinstance(schema, dict) and schema.get("type") != "float":
+        parts = {name: _with_shortest_floats(schema[name]) for name in ("items", "values") if name in schema}
+        fields = [{**field, "type": _with_shortest_floats(field["type"])} for field in schema.get("fields", ())]
+        return schema | parts | ({"fields": fields} if fields else {})
+    if isinstance(schema, dict):
+        return {**schema, "logicalType": _SHORTEST}
+    return {"type": "float", "logicalType": _SHORTEST} if schema == "float" else schema
+
+
+def _shortest(value: float, *_: Any) -> float:
+    """The double of the fewest digits that is the same float of 32 bits."""
+    for digits in range(1, 10) if math.isfinite(value) else ():
+        shorter = float(f"{value:.{digits}g}")
+        if struct.unpack("f", struct.pack("f", shorter))[0] == value:
+            return shorter
+    return value
 
 
 def _record(value: bytes, reader: Reader | str) -> dict[str, str | None]:

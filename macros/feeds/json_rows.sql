@@ -12,10 +12,18 @@
 {%- endmacro %}
 
 
-{#- Whether a text is no JSON object, or has more than one. `message`: what `from_json` has made of it. -#}
+{#-
+    Whether a text is no JSON object, has more than one, or half a character (`\ud800`), of which Spark would make a question mark.
+
+    message   what `from_json` has made of it
+-#}
 {% macro is_no_json_object(text, message) -%}
     not is_valid_utf8({{ text }}) or {{ message }} is null or {{ message }}['_ct_corrupt'] is not null
-                or not {{ text }} rlike '\\}\\s*$'
+                or not (endswith({{ text }}, '}') or {{ text }} rlike '\\}\\s*$')
+                or (
+                    (contains({{ text }}, '\\ud') or contains({{ text }}, '\\uD'))
+                    and regexp_replace({{ text }}, '\\\\\\\\|\\\\u[dD][89abAB]..\\\\u[dD][c-fC-F]', ' ') rlike '\\\\u[dD][89a-fA-F]'
+                )
                 {#- text after the object, or what looks like it inside a text #}
                 or (
                     {{ text }} rlike '\\}\\s*([^\\s,}\\]]|,\\s*[^"\\s])'
@@ -33,13 +41,14 @@
     these paths that has it. A long number is one of more digits than a double keeps. A number for a text is found in the object by its
     name and its value: the first one, or the last. So is one of more digits than a decimal has; where several differ, none fits.
 
-    text   SQL for the column's text as `from_json` has it
-    json   SQL for the object
+    column   its `names` are those that it has in the object, if not those that it lands with
+    text     SQL for the column's text as `from_json` has it
+    json     SQL for the object
 -#}
 {% macro exact_json_text(spec, column, text, json, paths, takes_last) -%}
     {%- set kind = change_tables.type_tree(column.data_type).kind -%}
     {%- set name_of_column = column.label or column.name -%}
-    {%- set names = change_tables.landing_names(spec, name_of_column) -%}
+    {%- set names = column.names or change_tables.landing_names(spec, name_of_column) -%}
     {%- set written = change_tables._names_in_json(names) -%}
     {%- set any_name = '\\Q' ~ written | join('\\E|\\Q') ~ '\\E' -%}
     {%- set any_name = '(?:' ~ any_name ~ ')' if written | length > 1 else any_name -%}

@@ -7,6 +7,7 @@
     two_values               SQL for what is wrong with a row that has a renamed column twice, of columns and fields
     written                  those that are written otherwise than a text or a column shows them: see `written_value`
     maps                     of texts, name -> SQL for the maps as they land
+    exact                    of structs in messages, name -> SQL for their values as texts: see `_row_as_texts`
     row, row_before          of texts, SQL for the maps that count, out of these
     is_null                  SQL for rows without a row; none where that cannot be seen
     has_before               SQL for whether there is a row before; none: there never is
@@ -23,7 +24,7 @@
             "`row` and `row_before` must be alike, got " ~ rows.row.kind ~ " and " ~ rows.row_before.kind
         ) %}
     {% endif %}
-    {% set images = {'kind': rows.row.kind, 'written': [], 'two_values': [], 'columns': {}, 'before': {}} %}
+    {% set images = {'kind': rows.row.kind, 'written': [], 'two_values': [], 'columns': {}, 'before': {}, 'exact': {}} %}
     {% if rows.row.kind == 'texts' %}
         {% do change_tables._images_of_texts(spec, mapping, rows, images) %}
     {% else %}
@@ -37,14 +38,19 @@
 {#- Where a row is: {kind, sql, tree, path} of one that is a map, a text or a struct; {kind, template} of columns. -#}
 {% macro _mapped_row(spec, mapping, given, setting) %}
     {% do return({'kind': 'fields', 'template': given or '{name}'}) if given is none or '{name}' in given %}
-    {% set tree = change_tables._tree_of_path(spec, mapping, given, setting) %}
     {% set parts = given.split('.') %}
+    {#- in JSON, the case of names counts: they are those of the type -#}
+    {% set names = parts[:1] %}
+    {% set tree = change_tables._tree_of_path(spec, mapping, given, setting, names) %}
     {% set row = {
         'sql': change_tables.quoted(parts[0]) ~ change_tables.each(parts[1:], '[{text}]') | join,
         'tree': tree,
-        'path': '$' ~ (given[parts[0] | length:] if parts[0] == 'message' else ''),
+        'path': (['$'] + (names[1:] if parts[0] == 'message' else [])) | join('.'),
     } %}
-    {% if tree.kind == 'struct' %}
+    {% if tree.kind == 'struct' and parts[0] == 'message' and mapping.message %}
+        {% set row = dict(row, kind='fields', text='_ct_text') %}
+        {% do return(dict(row, texts=change_tables._row_as_texts(mapping, row, '_ct_' ~ setting ~ '_as_texts'))) %}
+    {% elif tree.kind == 'struct' %}
         {% do return(dict(row, kind='fields')) %}
     {% elif tree.kind == 'string' and parts[0] == 'message' and mapping.message %}
         {#- by the time that it is a text, its numbers have lost digits -#}
@@ -61,8 +67,11 @@
 {% endmacro %}
 
 
-{#- The type of a raw column, of a message's field, or of a field in one of these. While there is no raw table: a map of texts. -#}
-{% macro _tree_of_path(spec, mapping, path, setting) %}
+{#-
+    The type of a raw column, of a message's field, or of a field in one of these. While there is no raw table: a map of texts. Notes the
+    names of the fields as the type has them.
+-#}
+{% macro _tree_of_path(spec, mapping, path, setting, names) %}
     {% set parts = path.split('.') %}
     {% set found = namespace(tree=none) %}
     {% set landed = change_tables.landed_columns(spec, spec.relation) %}
@@ -76,6 +85,7 @@
     {% for part in parts[1:] if found.tree is not none %}
         {% set fields = change_tables.landed_fields(found.tree, part) if found.tree.kind == 'struct' else [] %}
         {% set found.tree = fields[0].tree if fields else none %}
+        {% do names.extend(fields[:1] | map(attribute='name')) %}
     {% endfor %}
     {% if found.tree is none %}
         {% do change_tables.refuse_entry(spec,
@@ -84,6 +94,48 @@
         ) %}
     {% endif %}
     {% do return(found.tree) %}
+{% endmacro %}
+
+
+{#-
+    A row that is a struct in the `type` of a message, once more: its values as the JSON has them. Spark's JSON reader rounds numbers to their
+    types, and takes a date out of a time; the SQL of an entry has that row. {sql, tree}, with how it is `read`.
+-#}
+{% macro _row_as_texts(mapping, row, name) %}
+    {% set type, reads = change_tables._type_of_texts(row.tree), [] %}
+    {% for path in change_tables._paths_of_row(mapping, row) %}
+        {% do reads.append('try_variant_get(try_parse_json(_ct_text), ' ~ change_tables.text_literals([path, type]) ~ ')') %}
+    {% endfor %}
+    {% do return({'sql': name, 'tree': change_tables.type_tree(type), 'read': change_tables.first_given(reads)}) %}
+{% endmacro %}
+
+
+{% macro _type_of_texts(tree) %}
+    {% if tree.kind == 'struct' %}
+        {% set fields = [] %}
+        {% for field in tree.fields %}
+            {% do fields.append(change_tables.quoted(field.name) ~ ': ' ~ change_tables._type_of_texts(field.tree)) %}
+        {% endfor %}
+        {% do return('struct<' ~ fields | join(', ') ~ '>') %}
+    {% elif tree.kind in ['array', 'map'] %}
+        {% do return(tree.kind ~ '<' ~ ('string, ' if tree.kind == 'map') ~ change_tables._type_of_texts(tree.element) ~ '>') %}
+    {% endif %}
+    {% do return('boolean' if tree.kind == 'boolean' else 'string') %}
+{% endmacro %}
+
+
+{#- The value of a column of such a row as the JSON has it. What must not be read as declared is refused as it lands. -#}
+{% macro _exact_field(spec, mapping, column, value, row) %}
+    {% set landed, declared = change_tables.type_tree(value.data_type), change_tables.type_tree(column.data_type) %}
+    {% if not row.texts or landed.kind == 'void' or 'binary' in value.data_type or change_tables.reading_of(landed, declared, '').refused %}
+        {% do return(value) %}
+    {% endif %}
+    {% set exact = change_tables._field_of_row(spec, row.texts, column.name, []) %}
+    {% do return(exact) if exact.data_type != 'string' %}
+    {% set named = dict(column, names=exact.parts | map(attribute='name') | list if exact.parts else [exact.name]) %}
+    {#- a text can be an object, of which the names would be sorted -#}
+    {% set text = value.sql if landed.kind == 'string' else exact.sql %}
+    {% do return(dict(exact, sql=change_tables._exact_mapped_text(spec, mapping, named, text, [row]))) %}
 {% endmacro %}
 
 
@@ -128,10 +180,16 @@
     {% do return(text) if not rows %}
     {% set paths = [] %}
     {% for row in rows if row.text == rows[0].text %}
-        {% do paths.append(mapping.message.envelope and '$.' ~ mapping.message.envelope ~ row.path[1:]) if row.text == '_ct_text' %}
-        {% do paths.append(row.path) %}
+        {% do paths.extend(change_tables._paths_of_row(mapping, row)) %}
     {% endfor %}
-    {% do return(change_tables.exact_json_text(spec, column, text, rows[0].text, paths | select | list, false) | trim) %}
+    {% do return(change_tables.exact_json_text(spec, column, text, rows[0].text, paths, false) | trim) %}
+{% endmacro %}
+
+
+{#- Where a row is in its JSON: a message can have all in an envelope. -#}
+{% macro _paths_of_row(mapping, row) %}
+    {% set envelope = (mapping.message or {}).envelope if row.text == '_ct_text' %}
+    {% do return((['$.' ~ envelope ~ row.path[1:]] if envelope else []) + [row.path]) %}
 {% endmacro %}
 
 
@@ -146,7 +204,10 @@
 {% macro _images_of_fields(spec, mapping, rows, images) %}
     {% set before = rows.row_before %}
     {% set is_delete = "_ct_operation = 'delete'" %}
-    {% set row_is_null = rows.row.sql ~ ' is null' if rows.row.sql else none %}
+    {% for row in [rows.row, before] if row and row.texts %}
+        {% do images.exact.update({row.texts.sql: row.texts.read}) %}
+    {% endfor %}
+    {% set row_is_null = (rows.row.texts or rows.row).sql ~ ' is null' if rows.row.sql else none %}
     {% set missing, found, found_before = [], {}, {} %}
     {% set absent = change_tables.absent_columns(spec) %}
     {% for column in spec.columns %}
@@ -156,7 +217,7 @@
         {% set lacks = [] %}
         {% set of_before = change_tables._field_of_row(spec, before, column.name, lacks) if before else none %}
         {% do missing.extend(lacks) if column.name in spec.key %}
-        {% do found_before.update({column.name: of_before}) if before and not lacks %}
+        {% do found_before.update({column.name: change_tables._exact_field(spec, mapping, column, of_before, before)}) if before and not lacks %}
         {% for value in [found[column.name], of_before] if value and value.parts %}
             {% do images.two_values.append(change_tables.two_values(value, column.name, column.data_type)) %}
         {% endfor %}
@@ -172,7 +233,10 @@
     {% endif %}
     {% set captured, flags = [], [] %}
     {% for column in spec.columns %}
-        {% set value, value_before = found[column.name], found_before.get(column.name) %}
+        {% set value_before = found_before.get(column.name) %}
+        {% set is_hidden = change_tables._is_not_captured(spec, mapping, rows.row, column, found[column.name].sql, hidden) %}
+        {% do flags.append(is_hidden) if is_hidden %}
+        {% set value = change_tables._exact_field(spec, mapping, column, found[column.name], rows.row) %}
         {% set sql = value.sql %}
         {% if value_before and column.name not in absent %}
             {% set is_alike = value_before.data_type == value.data_type %}
@@ -181,8 +245,6 @@
             {% set read_before = value_before.sql if is_alike else 'try_cast(' ~ value_before.sql ~ ' as ' ~ value.data_type ~ ')' %}
             {% set sql = 'if(' ~ is_delete ~ ' and ' ~ lacks_row ~ ', ' ~ read_before ~ ', ' ~ value.sql ~ ')' %}
         {% endif %}
-        {% set is_hidden = change_tables._is_not_captured(spec, mapping, rows.row, column, value.sql, hidden) %}
-        {% do flags.append(is_hidden) if is_hidden %}
         {% set if_captured = 'case when not coalesce(' ~ is_hidden ~ ', false) then {value} end' if is_hidden else '{value}' %}
         {#- what stands for a value is a text, and must not be read as one -#}
         {% if hidden and change_tables.type_tree(value.data_type).kind in ['string', 'binary'] %}
@@ -199,8 +261,9 @@
     {% endfor %}
     {% set is_null, has_before = row_is_null, none %}
     {% if before and before.sql %}
-        {% set is_null = row_is_null ~ ' and (' ~ before.sql ~ " is null or _ct_operation <> 'delete')" if row_is_null else none %}
-        {% set has_before = before.sql ~ ' is not null' %}
+        {% set landed_before = (before.texts or before).sql %}
+        {% set is_null = row_is_null ~ ' and (' ~ landed_before ~ " is null or _ct_operation <> 'delete')" if row_is_null else none %}
+        {% set has_before = landed_before ~ ' is not null' %}
     {% elif before %}
         {% set has_before = change_tables._key_values(spec, found_before) | join(' is not null or ') ~ ' is not null' %}
     {% endif %}

@@ -74,7 +74,7 @@ judged as (
                 then null
             {%- if images.is_null %}
             when _ct_lacks_row
-                then {{ change_tables.rejected('data_missing: the row is null or no object' ~ ("{if(_ct_operation = 'delete', ', and so is the row before', '')}" if images.has_before)) }}
+                then {{ change_tables.rejected('data_missing: the row is null or no object' ~ (', or the message has a name twice' if images.exact) ~ ("{if(_ct_operation = 'delete', ', and so is the row before', '')}" if images.has_before)) }}
             {%- endif %}
             {%- if images.is_broken_before %}
             when _ct_operation = 'update' and _ct_is_broken_before
@@ -168,6 +168,9 @@ read_rows as (
         {%- if mapping.changed_at %}
         cast({{ mapping.changed_at }} as string) as _ct_landed_time,
         {%- endif %}
+        {%- for name, texts in images.exact.items() %}
+        {{ texts }} as {{ name }},
+        {%- endfor %}
         {%- if images.kind == 'texts' %}
         {%- for name, map in images.maps.items() %}
         {{ map }} as {{ name }},
@@ -328,8 +331,12 @@ unpacked as (
 -#}
 {% macro hashed_columns(spec, landed) %}
     {% do return(change_tables.as_landed(spec.column_names, {})) if not landed %}
-    {% set read = (spec.column_names + [spec.settings.items() | rejectattr(0, 'equalto', 'arrival') | list]) | string %}
-    {% set is_read = modules.re.search('(?i)(?<!\\w)' ~ modules.re.escape(spec.arrival) ~ '(?!\\w)', read) %}
+    {% set settings = spec.settings.items() | rejectattr(0, 'equalto', 'arrival') | list | string %}
+    {% set read = [settings] %}
+    {% for name in spec.column_names + change_tables.names_of_today(spec).keys() | list %}
+        {% do read.append(name ~ ' ' ~ modules.re.findall("[^'\"]*\\{name\\}[^'\"]*", settings) | join(' ') | replace('{name}', name)) %}
+    {% endfor %}
+    {% set is_read = modules.re.search('(?i)(?<!\\w)' ~ modules.re.escape(spec.arrival) ~ '(?!\\w)', read | join(' ')) %}
     {% set columns = [] %}
     {% for column in landed.values() if is_read or column.name | lower != spec.arrival | lower %}
         {% set is_variant = 'variant' in column.data_type %}

@@ -324,3 +324,26 @@ def test_a_raw_table_that_does_not_fit_stops_the_run(misfits: Project, name: str
         misfits.run(f"stg_feed__{name}", lake)
     assert f"change_tables: source 'feed.{name}': " in str(refused.value)
     assert MISFITS[name][2] in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("settings", "arrival", "expected"),
+    [
+        ({}, "written", False),
+        ({}, "at", True),
+        ({"changed_at": "Written"}, "written", True),
+        ({"row": "new_{name}"}, "new_at", True),
+        ({"row": "{name} (new)", "row_before": "{name} (old)"}, "at (old)", True),
+        ({"images": "partial", "not_captured": {"flag": "{name}_missing"}}, "AT_missing", True),
+        ({"row": "new_{name}"}, "new_written", False),
+    ],
+)
+def test_an_arrival_tells_rows_apart_where_the_entry_has_it_for_something_else(
+    misfits: Project, settings: Mapping[str, Any], arrival: str, expected: bool
+) -> None:
+    call = misfits.macros("stg_feed__no_row", Lake({}))
+    spec = call("table_spec", "feed", "no_row")
+    spec = spec | {"arrival": arrival, "settings": {**RIGHT, "arrival": arrival, **settings}}
+    landed = {arrival.lower(): {"name": arrival, "data_type": "timestamp"}, "id": {"name": "id", "data_type": "bigint"}}
+    names = [column["name"] for column in call("hashed_columns", spec, landed)]
+    assert names == ([arrival] if expected else []) + ["id"]

@@ -304,6 +304,10 @@ CASES = [
                     # what looks like text after the object, and what is
                     body("I", 130, row(9, 'a } b}, c"d}{')),
                     json.dumps(body("I", 140, row(10))) + " and more}",
+                    # half a character is none; two halves are one, and what only looks like a half is a text
+                    json.dumps(body("U", 125, row(9, "half \ud83d"))),
+                    json.dumps(body("U", 125, row(9, "\N{GRINNING FACE}\udfff"))),
+                    json.dumps(body("I", 145, row(12, "\N{GRINNING FACE} \\ud800"))),
                     json.dumps(body("I", 140, row(10))) + ", " + json.dumps(body("I", 150, row(11))),
                     # one name twice: neither value is known to be the row's
                     json.dumps(body("U", 160, row(2, "one"))).replace('"one"', '"one", "name": "other"'),
@@ -312,10 +316,10 @@ CASES = [
             ],
         ],
         {
-            ("accepted", None): 21,
+            ("accepted", None): 22,
             ("ignored", "tombstone"): 1,
             ("ignored", "metadata"): 2,
-            ("rejected", "message_malformed"): 9,
+            ("rejected", "message_malformed"): 11,
             ("rejected", "unknown_operation"): 3,
             ("rejected", "change_seq_missing"): 2,
             ("rejected", "change_seq_malformed"): 2,
@@ -335,6 +339,7 @@ CASES = [
                 (4, "moved", "7.00"),
                 (8, "none", None),
                 (9, 'a } b}, c"d}{', "1.50"),
+                (12, "\N{GRINNING FACE} \\ud800", "1.50"),
             },
         ],
         shown="id, name, cast(amount as string)",

@@ -54,7 +54,7 @@ MESSAGES = {
     "operations": {"c": "insert", "u": "update", "d": "delete"},
     "sequence": [{"sql": "message.pos", "kind": "file_position"}],
     "changed_at": "timestamp_micros(try_multiply(message.ts, 1000))",
-    "row": "message.after",
+    "row": "message.After",  # Spark finds it by the type; the case of names in JSON is that of the type
     "row_before": "message.before",
     "not_captured": {"absent": True},
     "position": ["topic", "partition", "offset"],
@@ -152,6 +152,57 @@ JSON_TEXTS = {
     "row_before": "old",
 }
 
+TYPED_ROW = (
+    "id: decimal(10,1), Amount: decimal(10,2), `a ratio`: double, share: float, day: date, at: timestamp, note: string,"
+    " shown: decimal(10,2), flag: boolean, parts: array<struct<name: string, prices: map<string, decimal(10,2)>>>"
+)
+TYPED = {
+    "format": "mapped",
+    "key": ["id"],
+    "images": "partial",
+    "message": {
+        "column": "value",
+        "type": f"op string, pos bigint, old struct<id: decimal(10,1)>, row struct<{TYPED_ROW}>",
+    },
+    # of the entry's SQL the types are those of `type`: as a text, '900' comes after '1000', and -1 is no '-1.00'
+    "only": "coalesce(greatest(message.row.amount, 1000) = 1000, true)",
+    "not_captured": {"value": "-1.00"},
+    "operation": "message.op",
+    "operations": WORDS,
+    "sequence": ["message.pos"],
+    "row": "message.Row",
+    "row_before": "message.old",
+}
+TYPED_COLUMNS = {
+    "id": "bigint",
+    "amount": "decimal(12,2)",
+    "a ratio": "decimal(24,20)",
+    "share": "decimal(12,10)",
+    "day": "date",
+    "at": "timestamp",
+    "note": "string",
+    "shown": "string",
+    "flag": "int",
+    "parts": "array<struct<prices: map<string, decimal(10,2)>, name: string>>",
+}
+
+TYPED_VALUES = (
+    "0.12345678901234567890",
+    "0.1234567890",
+    "2026-01-31",
+    "2026-01-31 12:00:00",
+    "12345678901234567.890",
+    "1.5",
+    "1",
+    "[{{net -> 1.50}, 1.1}, null]",
+)
+
+
+def typed(pos: int, op: str, row: str | None, old: str = "null") -> list[Any]:
+    """A message whose rows are structs of its type, with numbers as they are written here."""
+    return [f'{{"op": "{op}", "pos": {pos}, "old": {old}, "row": {row or "null"}}}']
+
+
 LOG_NUMBERS = {
     "format": "mapped",
     "key": ["id"],
@@ -218,7 +269,7 @@ CASES: Sequence[Case] = [
         [{(2, "stays")}, {(1, "again"), (2, "stays")}],
     ),
     Case(
-        Entry("messages", MESSAGES, COLUMNS, ALL),
+        Entry("messages", MESSAGES, COLUMNS | {"amount": "decimal(20,2)"}, ALL),
         MESSAGES_LANDED,
         [
             [
@@ -241,11 +292,13 @@ CASES: Sequence[Case] = [
                 message(13, "d", "log.000010/12", before={"id": 8}, after={}),
                 message(14, "u", "log.000010/13", after={"id": 1, "name": None}),
                 ["orders", 0, 16, b'{"op": "u", "pos": "log.000010/14", "after": {"id": 1, "name": "", "name": "b"}}'],
+                ["orders", 0, 17, b'{"op": "c", "pos": "l.1/1", "after": {"id": 4, "amount": 123456789012345678.91}}'],
+                message(18, "u", "log.000010/15", after={"id": 1, "name": "half \ud83d"}),
             ],
         ],
         {
-            ("accepted", None): 7,
-            ("rejected", "message_malformed"): 1,
+            ("accepted", None): 8,
+            ("rejected", "message_malformed"): 2,
             ("ignored", "tombstone"): 1,
             ("rejected", "data_missing"): 1,
             ("rejected", "change_seq_missing"): 1,
@@ -257,9 +310,60 @@ CASES: Sequence[Case] = [
         },
         [
             {(1, "a", "12345678.90"), (3, "moved", "1.00")},
-            {(1, None, "12345678.90")},
+            {(1, None, "12345678.90"), (4, None, "123456789012345678.91")},
         ],
         shown="id, name, cast(amount as string)",
+    ),
+    Case(
+        # Spark's JSON reader rounds to the types of a struct, and takes a date out of a time
+        Entry("typed", TYPED, TYPED_COLUMNS, ALL),
+        {"value": "string"},
+        [
+            [
+                typed(
+                    1,
+                    "I",
+                    '{"id": 1.0, "Amount": 1.5, "a ratio": 0.1234567890123456789, "share": 0.123456789, "flag": true,'
+                    ' "day": "2026-01-31", "at": "2026-01-31T13:00:00+01:00", "note": 12345678901234567.890,'
+                    ' "shown": 1.5, "parts": [{"name": 1.10, "prices": {"net": 1.5}}, null]}',
+                ),
+                typed(2, "I", '{"id": 2, "note": {"b": 1, "a": 2}, "Amount": 0.1e1, "shown": "7.50", "parts": []}'),
+                typed(3, "I", '{"id": 4, "Amount": 900}'),
+                typed(4, "U", '{"id": 4, "Amount": -1, "note": "of the same amount"}'),
+                typed(5, "U", '{"id": 1, "Amount": 5000, "note": "of another table"}'),
+                typed(6, "U", '{"id": 1, "Amount": 1.555}'),
+                typed(6, "U", '{"id": 1, "a ratio": 0.1234567890123456780000000000000000000001}'),
+                typed(6, "U", '{"id": 1, "share": 0.12345678901}'),
+                typed(6, "U", '{"id": 1, "day": "2026-01-31 12:00:00"}'),
+                typed(6, "U", '{"id": 1, "day": "20484"}'),
+                typed(6, "U", '{"id": 1, "at": "12:00:00"}'),
+                typed(6, "U", '{"id": 1, "at": 1769860800}'),
+                typed(6, "U", '{"id": 1, "parts": [{"prices": {"net": 1, "gross": 1.555}}]}'),
+                typed(6, "U", '{"id": 0.95}'),
+                typed(6, "U", '{"id": 3}', '{"id": 1.04}'),
+                typed(6, "D", None, '{"id": 0.96}'),
+                typed(6, "U", '{"id": 1, "day": "2026-02-01", "day": "2026-02-02"}'),
+                typed(6, "U", None),
+            ],
+            [typed(7, "D", None, '{"id": 2.0}'), typed(8, "U", '{"id": 3}', '{"id": 1}')],
+        ],
+        {
+            ("accepted", None): 6,
+            ("rejected", "value_does_not_fit"): 11,
+            ("rejected", "data_missing"): 2,
+        },
+        [
+            {
+                (1, "1.50", *TYPED_VALUES),
+                (2, "1.00", None, None, None, None, '{"b":1,"a":2}', "7.50", None, "[]"),
+                (4, "900.00", None, None, None, None, "of the same amount", None, None, None),
+            },
+            {
+                (3, None, *[None] * 8),
+                (4, "900.00", None, None, None, None, "of the same amount", None, None, None),
+            },
+        ],
+        shown=", ".join(f"cast(`{name}` as string)" if name != "id" else name for name in TYPED_COLUMNS),
     ),
     Case(
         # of a `char`, the blanks at the end do not make another value under the name before
@@ -281,10 +385,13 @@ CASES: Sequence[Case] = [
                 [5, "U", '{"id": 2, "name": "updated"}', ""],
                 [6, "D", None, '{"id": 3, "name": "mo'],
                 [8, "U", '{"id": 2, "name": "b", "title": "other"}', None],
+                # half a character, which would be a question mark
+                [9, "U", '{"id": 2, "name": "b\\ud83d"}', None],
+                [9, "U", '{"id": 2, "name": "b"}', '{"id": 2, "name": "\\uDFFFb"}'],
             ],
             [[7, "D", None, '{"id": 2, "name": "updated"}']],
         ],
-        {("accepted", None): 5, ("rejected", "data_missing"): 2, ("rejected", "value_does_not_fit"): 1},
+        {("accepted", None): 5, ("rejected", "data_missing"): 4, ("rejected", "value_does_not_fit"): 1},
         [{(2, "updated"), (3, "moved")}, {(3, "moved")}],
     ),
     Case(

@@ -154,7 +154,7 @@ def test_a_run_with_new_records_reads_no_other(project: Consumer, raw: Raw) -> N
     bound = re.search(r"from kafka_pages_raw.whole_topic\n    where\n(.*?)\n\n\),", sql, re.DOTALL)
     assert bound is not None
     read = raw.query(f"select count(*) from {SCHEMA}_raw.whole_topic where {bound[1]}")
-    assert read == [(11,)]
+    assert read == [(14,)]
 
 
 @pytest.mark.usefixtures("results")

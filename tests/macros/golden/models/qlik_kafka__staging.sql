@@ -120,7 +120,11 @@ read as (
                 then struct('ignored' as status, 'tombstone: the message has no value' as reason)
             when
                 not is_valid_utf8(_ct_text) or _ct_message is null or _ct_message['_ct_corrupt'] is not null
-                or not _ct_text rlike '\\}\\s*$'
+                or not (endswith(_ct_text, '}') or _ct_text rlike '\\}\\s*$')
+                or (
+                    (contains(_ct_text, '\\ud') or contains(_ct_text, '\\uD'))
+                    and regexp_replace(_ct_text, '\\\\\\\\|\\\\u[dD][89abAB]..\\\\u[dD][c-fC-F]', ' ') rlike '\\\\u[dD][89a-fA-F]'
+                )
                 or (
                     _ct_text rlike '\\}\\s*([^\\s,}\\]]|,\\s*[^"\\s])'
                     and (
