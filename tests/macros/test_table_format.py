@@ -69,11 +69,15 @@ def test_the_checks_of_a_run_say_what_its_format_lacks_and_let_models_know_it(
     assert shapes.project.sent() == []
 
 
-def test_a_model_of_another_format_than_the_server_s_is_named(shapes: Shapes) -> None:
-    macro = shapes.project.macros("dedup_feed__qlik")
-    (node,) = [node for node in macro("nodes_with_tables") if node["name"] == "dedup_feed__qlik"]
-    for file_format, said in (("delta", []), ("hudi", ["dedup_feed__qlik (hudi)"])):
-        node["config"]["file_format"] = file_format
-        found = macro("table_format_mistakes", {})
-        assert [mistake.rpartition(" for ")[2] for mistake in found] == said
-    node["config"]["file_format"] = "parquet"
+@pytest.mark.parametrize(
+    ("file_format", "said"),
+    [(None, []), ("parquet", []), ("delta", []), ("iceberg", ["a (iceberg)"]), ("hudi", ["a (hudi)"])],
+)
+def test_a_model_of_another_format_than_the_server_s_is_named(
+    shapes: Shapes, file_format: str | None, said: list[str]
+) -> None:
+    config = {"materialized": "change_log", "file_format": file_format}
+    context = shapes.project.context("stg_feed__qlik", Lake({}))
+    context["graph"] = {"nodes": {"a": {"name": "a", "resource_type": "model", "config": config}}}
+    found = context["change_tables"]["table_format_mistakes"]({})
+    assert [mistake.rpartition(" for ")[2] for mistake in found] == said
