@@ -10,12 +10,12 @@ import datetime
 import io
 import json
 import math
-import struct
 from collections.abc import Callable
 from decimal import Decimal
 from typing import Any
 
 import fastavro
+import numpy as np
 import pyarrow as pa
 
 from .flat_bytes import require_type
@@ -130,6 +130,7 @@ def _reader(text: str) -> Reader | str:
 
 
 def _new_reader(text: str) -> Reader | str:
+    # here, since the workers cannot import this module
     fastavro.read.LOGICAL_READERS[f"float-{_SHORTEST}"] = _shortest
     try:
         schema = fastavro.parse_schema(_with_shortest_floats(json.loads(text)))
@@ -160,12 +161,8 @@ def _with_shortest_floats(schema: Any) -> Any:
 
 
 def _shortest(value: float, *_: Any) -> float:
-    """The double of the fewest digits that is the same float of 32 bits."""
-    for digits in range(1, 10) if math.isfinite(value) else ():
-        shorter = float(f"{value:.{digits}g}")
-        if struct.unpack("f", struct.pack("f", shorter))[0] == value:
-            return shorter
-    return value
+    """The double that is written as the shortest text of the same float of 32 bits."""
+    return float(str(np.float32(value)))
 
 
 def _record(value: bytes, reader: Reader | str) -> dict[str, str | None]:

@@ -359,8 +359,9 @@ CATALOG: tuple[SqlFunction, ...] = (
         description=(
             "An Avro record as JSON text, read with its own schema (an Avro schema as JSON). Decimals, dates, times "
             "(`HH:mm:ss.ffffff`), timestamps (`yyyy-MM-dd HH:mm:ss.ffffff`, UTC) and the floats `NaN`, `Infinity` and "
-            "`-Infinity` are texts, bytes are hex digits. A float has the fewest digits that it can be told by. The "
-            "header `timestamp` of a data message becomes a text of a timestamp, too, where it counts of microseconds."
+            "`-Infinity` are texts, bytes are hex digits. A float is the shortest text that gives the same float. "
+            "The header `timestamp` of a data message becomes a text of a timestamp, too, if it is a number of "
+            "microseconds."
         ),
         null_behaviour="Null where either is null; otherwise exactly one of `json` and `error` is null.",
         examples=(

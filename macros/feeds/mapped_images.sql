@@ -7,7 +7,7 @@
     two_values               SQL for what is wrong with a row that has a renamed column twice, of columns and fields
     written                  those that are written otherwise than a text or a column shows them: see `written_value`
     maps                     of texts, name -> SQL for the maps as they land
-    exact                    of structs in messages, name -> SQL for their values as texts: see `_row_as_texts`
+    exact                    of structs in messages, {sql, texts, read}: the row, its values as texts, and how these are read: see `_row_as_texts`
     row, row_before          of texts, SQL for the maps that count, out of these
     is_null                  SQL for rows without a row; none where that cannot be seen
     has_before               SQL for whether there is a row before; none: there never is
@@ -24,7 +24,7 @@
             "`row` and `row_before` must be alike, got " ~ rows.row.kind ~ " and " ~ rows.row_before.kind
         ) %}
     {% endif %}
-    {% set images = {'kind': rows.row.kind, 'written': [], 'two_values': [], 'columns': {}, 'before': {}, 'exact': {}} %}
+    {% set images = {'kind': rows.row.kind, 'written': [], 'two_values': [], 'columns': {}, 'before': {}, 'exact': []} %}
     {% if rows.row.kind == 'texts' %}
         {% do change_tables._images_of_texts(spec, mapping, rows, images) %}
     {% else %}
@@ -124,17 +124,18 @@
 {% endmacro %}
 
 
-{#- The value of a column of such a row as the JSON has it. What must not be read as declared is refused as it lands. -#}
+{#- The value of a column of such a row as the JSON has it, but of bytes, which are base64 there. What must not be read as declared is refused as it lands. -#}
 {% macro _exact_field(spec, mapping, column, value, row) %}
     {% set landed, declared = change_tables.type_tree(value.data_type), change_tables.type_tree(column.data_type) %}
-    {% if not row.texts or landed.kind == 'void' or 'binary' in value.data_type or change_tables.reading_of(landed, declared, '').refused %}
+    {% if not row.texts or landed.kind == 'void' or modules.re.search('\\bbinary *([>,]|$)', landed.text) or change_tables.reading_of(landed, declared, '').refused %}
         {% do return(value) %}
     {% endif %}
     {% set exact = change_tables._field_of_row(spec, row.texts, column.name, []) %}
     {% do return(exact) if exact.data_type != 'string' %}
     {% set named = dict(column, names=exact.parts | map(attribute='name') | list if exact.parts else [exact.name]) %}
-    {#- a text can be an object, of which the names would be sorted -#}
+    {#- a text can be an object, of which a variant sorts the names; it has no -0.0 -#}
     {% set text = value.sql if landed.kind == 'string' else exact.sql %}
+    {% set text = "if(" ~ text ~ " = '0', cast(" ~ value.sql ~ " as string), " ~ text ~ ")" if landed.kind in ['double', 'float'] else text %}
     {% do return(dict(exact, sql=change_tables._exact_mapped_text(spec, mapping, named, text, [row]))) %}
 {% endmacro %}
 
@@ -205,7 +206,7 @@
     {% set before = rows.row_before %}
     {% set is_delete = "_ct_operation = 'delete'" %}
     {% for row in [rows.row, before] if row and row.texts %}
-        {% do images.exact.update({row.texts.sql: row.texts.read}) %}
+        {% do images.exact.append({'sql': row.sql, 'texts': row.texts.sql, 'read': row.texts.read}) %}
     {% endfor %}
     {% set row_is_null = (rows.row.texts or rows.row).sql ~ ' is null' if rows.row.sql else none %}
     {% set missing, found, found_before = [], {}, {} %}

@@ -74,7 +74,7 @@ judged as (
                 then null
             {%- if images.is_null %}
             when _ct_lacks_row
-                then {{ change_tables.rejected('data_missing: the row is null or no object' ~ (', or the message has a name twice' if images.exact) ~ ("{if(_ct_operation = 'delete', ', and so is the row before', '')}" if images.has_before)) }}
+                then {{ change_tables.rejected('data_missing: the row is null or no object' ~ ("{if(_ct_operation = 'delete', ', and so is the row before', '')}" if images.has_before)) }}
             {%- endif %}
             {%- if images.is_broken_before %}
             when _ct_operation = 'update' and _ct_is_broken_before
@@ -133,6 +133,9 @@ read_rows as (
 
     select
         *,
+        {%- for row in images.exact %}
+        {{ row.read }} as {{ row.texts }},
+        {%- endfor %}
         {%- if message or mapping.only %}
         case
             {%- if mapping.only and registry %}
@@ -153,6 +156,10 @@ read_rows as (
                 then {{ change_tables.rejected(
                     "message_malformed: " ~ ("{_ct_text}" if message.avro or registry else "{if(is_valid_utf8(_ct_text), 'the value is not a JSON object of the type that `message` gives', 'the value is not UTF-8')}")
                 ) }}
+            {%- for row in images.exact %}
+            when {{ row.sql }} is not null and {{ row.texts }} is null
+                then {{ change_tables.rejected('message_malformed: the value is JSON by lenient rules alone, or has a name twice') }}
+            {%- endfor %}
             {%- endif %}
             {%- if mapping.only %}
             when ({{ mapping.only }}) is null
@@ -168,9 +175,6 @@ read_rows as (
         {%- if mapping.changed_at %}
         cast({{ mapping.changed_at }} as string) as _ct_landed_time,
         {%- endif %}
-        {%- for name, texts in images.exact.items() %}
-        {{ texts }} as {{ name }},
-        {%- endfor %}
         {%- if images.kind == 'texts' %}
         {%- for name, map in images.maps.items() %}
         {{ map }} as {{ name }},

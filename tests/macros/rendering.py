@@ -162,6 +162,8 @@ class Project:
         self._config = parsed.config
         self._adapter: Any = adapter(self._config, get_mp_context())  # type: ignore[call-arg]  # dbt's class has it
         self.schema = consumer.schema
+        self.table_format = "delta"
+        """That of the server, as the checks of a run have told it."""
         self.said: list[str] = []
         """What runs have said in dbt's log, one after the other."""
 
@@ -193,7 +195,7 @@ class Project:
 
     def _begin(self, run: int = 0, **_: Any) -> None:
         """Forget what runs before have found out: this one knows what its checks have told it, before its models."""
-        known = {"format": {"name": "delta"}}
+        known = {"format": {"name": self.table_format}}
         self._manifest.flat_graph["change_tables_known"] = {f"{run:08x}-0000": known}
 
     def _say(self, text: str, info: bool = False) -> str:  # noqa: ARG002  # the signature is dbt's

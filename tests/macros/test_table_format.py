@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
 import pytest
 
 from tests.pipelines.consumer import REPOSITORY
 
 from .rendering import Lake
-from .shapes import Shapes
+from .shapes import Shape, Shapes, state_since
 
 MACROS = REPOSITORY / "macros"
 HOME = "tables/table_format.sql"
@@ -81,3 +82,28 @@ def test_a_model_of_another_format_than_the_server_s_is_named(
     context["graph"] = {"nodes": {"a": {"name": "a", "resource_type": "model", "config": config}}}
     found = context["change_tables"]["table_format_mistakes"]({})
     assert [mistake.rpartition(" for ")[2] for mistake in found] == said
+
+
+def _writes_on_iceberg(shapes: Shapes, shape: Shape, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """What a run sends that changes a table of the server, the same but for what is of Iceberg."""
+    asked = len(shapes.run(shape).sent)
+    monkeypatch.setattr(shapes.project, "table_format", "iceberg")
+    sent = shapes.run(shape).sent
+    assert len(sent) == asked
+    assert [sql for sql in sent if "delta" in sql.lower()] == []
+    return [sql for sql in sent if re.match(r"create or replace table|merge|insert|update|delete|alter table", sql)]
+
+
+@pytest.mark.parametrize("model", ["dedup_feed__qlik", "history_feed__full"])
+def test_a_table_is_made_of_the_server_s_format(shapes: Shapes, monkeypatch: pytest.MonkeyPatch, model: str) -> None:
+    checkpoints = {} if model.startswith("dedup") else {"dedup_feed__full": dict[str, Any]()}
+    (made, *_) = _writes_on_iceberg(shapes, Shape(model, checkpoints), monkeypatch)
+    assert re.match(r"create or replace table \S+\s+using iceberg\s+tblproperties \('format-version' = '2'", made)
+
+
+@pytest.mark.parametrize("shape", [state_since("history", "full"), Shape("dedup_feed__qlik", {"dedup_feed__qlik": {}})])
+def test_a_run_on_iceberg_never_inserts_since_that_is_checked_for_no_other_run(
+    shapes: Shapes, monkeypatch: pytest.MonkeyPatch, shape: Shape
+) -> None:
+    written = _writes_on_iceberg(shapes, shape, monkeypatch)
+    assert {sql.split()[0] for sql in written} == {"merge"}

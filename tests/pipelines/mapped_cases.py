@@ -154,7 +154,8 @@ JSON_TEXTS = {
 
 TYPED_ROW = (
     "id: decimal(10,1), Amount: decimal(10,2), `a ratio`: double, share: float, day: date, at: timestamp, note: string,"
-    " shown: decimal(10,2), flag: boolean, parts: array<struct<name: string, prices: map<string, decimal(10,2)>>>"
+    " shown: decimal(10,2), flag: boolean, wave: double, nested: struct<binary_code: decimal(10,2)>,"
+    " parts: array<struct<name: string, prices: map<string, decimal(10,2)>>>"
 )
 TYPED = {
     "format": "mapped",
@@ -162,7 +163,7 @@ TYPED = {
     "images": "partial",
     "message": {
         "column": "value",
-        "type": f"op string, pos bigint, old struct<id: decimal(10,1)>, row struct<{TYPED_ROW}>",
+        "type": f"op string, pos bigint, lag double, old struct<id: decimal(10,1)>, row struct<{TYPED_ROW}>",
     },
     # of the entry's SQL the types are those of `type`: as a text, '900' comes after '1000', and -1 is no '-1.00'
     "only": "coalesce(greatest(message.row.amount, 1000) = 1000, true)",
@@ -183,6 +184,8 @@ TYPED_COLUMNS = {
     "note": "string",
     "shown": "string",
     "flag": "int",
+    "wave": "double",
+    "nested": "struct<binary_code: decimal(10,2)>",
     "parts": "array<struct<prices: map<string, decimal(10,2)>, name: string>>",
 }
 
@@ -194,6 +197,8 @@ TYPED_VALUES = (
     "12345678901234567.890",
     "1.5",
     "1",
+    "-0.0",
+    "{1.50}",
     "[{{net -> 1.50}, 1.1}, null]",
 )
 
@@ -325,7 +330,8 @@ CASES: Sequence[Case] = [
                     "I",
                     '{"id": 1.0, "Amount": 1.5, "a ratio": 0.1234567890123456789, "share": 0.123456789, "flag": true,'
                     ' "day": "2026-01-31", "at": "2026-01-31T13:00:00+01:00", "note": 12345678901234567.890,'
-                    ' "shown": 1.5, "parts": [{"name": 1.10, "prices": {"net": 1.5}}, null]}',
+                    ' "shown": 1.5, "wave": -0.0, "nested": {"binary_code": 1.5},'
+                    ' "parts": [{"name": 1.10, "prices": {"net": 1.5}}, null]}',
                 ),
                 typed(2, "I", '{"id": 2, "note": {"b": 1, "a": 2}, "Amount": 0.1e1, "shown": "7.50", "parts": []}'),
                 typed(3, "I", '{"id": 4, "Amount": 900}'),
@@ -339,28 +345,31 @@ CASES: Sequence[Case] = [
                 typed(6, "U", '{"id": 1, "at": "12:00:00"}'),
                 typed(6, "U", '{"id": 1, "at": 1769860800}'),
                 typed(6, "U", '{"id": 1, "parts": [{"prices": {"net": 1, "gross": 1.555}}]}'),
+                typed(6, "U", '{"id": 1, "nested": {"binary_code": 1.555}}'),
                 typed(6, "U", '{"id": 0.95}'),
                 typed(6, "U", '{"id": 3}', '{"id": 1.04}'),
                 typed(6, "D", None, '{"id": 0.96}'),
                 typed(6, "U", '{"id": 1, "day": "2026-02-01", "day": "2026-02-02"}'),
+                ['{"op": "U", "pos": 6, "row": {"id": 1}, "lag": NaN}'],
                 typed(6, "U", None),
             ],
             [typed(7, "D", None, '{"id": 2.0}'), typed(8, "U", '{"id": 3}', '{"id": 1}')],
         ],
         {
             ("accepted", None): 6,
-            ("rejected", "value_does_not_fit"): 11,
-            ("rejected", "data_missing"): 2,
+            ("rejected", "value_does_not_fit"): 12,
+            ("rejected", "message_malformed"): 2,
+            ("rejected", "data_missing"): 1,
         },
         [
             {
                 (1, "1.50", *TYPED_VALUES),
-                (2, "1.00", None, None, None, None, '{"b":1,"a":2}', "7.50", None, "[]"),
-                (4, "900.00", None, None, None, None, "of the same amount", None, None, None),
+                (2, "1.00", None, None, None, None, '{"b":1,"a":2}', "7.50", None, None, None, "[]"),
+                (4, "900.00", None, None, None, None, "of the same amount", None, None, None, None, None),
             },
             {
-                (3, None, *[None] * 8),
-                (4, "900.00", None, None, None, None, "of the same amount", None, None, None),
+                (3, None, *[None] * 10),
+                (4, "900.00", None, None, None, None, "of the same amount", None, None, None, None, None),
             },
         ],
         shown=", ".join(f"cast(`{name}` as string)" if name != "id" else name for name in TYPED_COLUMNS),
