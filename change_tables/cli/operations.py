@@ -87,9 +87,13 @@ def _own_words(said: str) -> str:
 
     >>> _own_words("Compilation Error in macro maintain\n  change_tables: maintain: no model\n  \n  > in macro")
     'maintain: no model'
+    >>> _own_words("Runtime Error\n  Database Error\n    failed to connect")
+    'Runtime Error\n  Database Error\n    failed to connect; is the server of the dbt target up? See: dbt debug'
     """
     _, found, own = said.partition("change_tables: ")
-    return own.partition("\n")[0].strip() if found else said
+    if found:
+        return own.partition("\n")[0].strip()
+    return f"{said}; is the server of the dbt target up? See: dbt debug" if "failed to connect" in said else said
 
 
 @click.command("maintain", short_help="Bring tables into few files, and delete what nothing reads any more.")

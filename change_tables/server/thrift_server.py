@@ -7,6 +7,7 @@ files live in one folder.
 
 from __future__ import annotations
 
+import contextlib
 import fcntl
 import os
 import random
@@ -152,7 +153,9 @@ def _serve(options: Options) -> None:
         while not stop.wait(0.5):
             if jvm.poll() is not None:
                 raise ServerError(f"the JVM has died with exit code {jvm.returncode}: see {logs_in(folder)}")
-        spark.stop()
+        # a signal to a whole process group, as by Ctrl-C, has ended the JVM, too
+        with contextlib.suppress(OSError, Py4JError):
+            spark.stop()
     except (Py4JError, PySparkException) as error:
         raise ServerError(f"Spark did not start: {_cause(error)}; see {logs_in(folder)}") from None
     finally:

@@ -150,9 +150,19 @@ deliveries as (
     {% endif %}
     {% set run = dict(bound, kind=kind, checkpoint_before=checkpoint, checkpoints=found.number or 0, renaming=renaming) %}
     {% set run = dict(run, shared=change_tables.shared_rows(spec, run)) %}
-    {% set lacks = change_tables.columns_that_load_lacks(spec) if spec.snapshot and bound.snapshot else [] %}
-    {% if lacks %}
-        {% do log(this ~ ': the load ' ~ change_tables.relation_of_setting(spec, 'snapshot') ~ ' lacks ' ~ lacks | join(', ') ~ ': null in its rows', info=true) %}
-    {% endif %}
+    {% do change_tables._say_what_load_lacks(spec) if spec.snapshot and bound.snapshot %}
     {% do return([spec, run]) %}
+{% endmacro %}
+
+
+{#- Of a load that the run reads. One that lands after an empty one would never be read. -#}
+{% macro _say_what_load_lacks(spec) %}
+    {% set load = change_tables.relation_of_setting(spec, 'snapshot') %}
+    {% set lacks = change_tables.columns_that_load_lacks(spec) %}
+    {% if lacks %}
+        {% do log(this ~ ': the load ' ~ load ~ ' lacks ' ~ lacks | join(', ') ~ ': null in its rows', info=true) %}
+    {% endif %}
+    {% if not run_query('select 1 from ' ~ load ~ ' limit 1').rows %}
+        {% do log(this ~ ': the load ' ~ load ~ ' is empty: once it has rows, run a rescan, or raise `snapshot_seq`', info=true) %}
+    {% endif %}
 {% endmacro %}

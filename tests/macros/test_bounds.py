@@ -441,7 +441,7 @@ def test_a_rescan_reads_every_row_and_keeps_the_watermark(shapes: Shapes) -> Non
 
 
 @pytest.mark.parametrize(("checkpoint", "times"), [(None, 1), ({}, 0), ({"snapshot_seq": None}, 1)])
-def test_a_run_that_reads_the_load_says_once_which_columns_it_lacks(
+def test_a_run_that_reads_the_load_says_once_which_columns_it_lacks_and_that_it_is_empty(
     shapes: Shapes, checkpoint: dict[str, Any] | None, times: int
 ) -> None:
     model = "dedup_feed__qlik"
@@ -449,8 +449,12 @@ def test_a_run_that_reads_the_load_says_once_which_columns_it_lacks(
     load = {name: landed for name, landed in lake.columns["lake_raw.qlik_load"].items() if name != "amount"}
     shapes.project.said.clear()
     run = shapes.project.run(model, replace(lake, columns={**lake.columns, "lake_raw.qlik_load": load}))
-    said = "lake.dedup_feed__qlik: the load lake_raw.qlik_load lacks amount: null in its rows"
-    assert [text for text in shapes.project.said if "the load" in text] == [said] * times
+    load_of_log = "lake.dedup_feed__qlik: the load lake_raw.qlik_load"
+    said = [
+        f"{load_of_log} lacks amount: null in its rows",
+        f"{load_of_log} is empty: once it has rows, run a rescan, or raise `snapshot_seq`",
+    ]
+    assert [text for text in shapes.project.said if "the load" in text] == said * times
     assert run.rendered.count("cast(null as decimal(12, 2)) as amount") == times
 
 

@@ -260,6 +260,9 @@ def test_an_interrupted_server_ends_without_fault_and_leaves_no_temporary_files(
     assert (server.folder / "tmp").exists()
     assert is_listening(server.port)
     os.kill(server.pid, signal.SIGINT)
+    for process in Path("/proc").glob("[0-9]*"):  # a signal to the whole group, as by Ctrl-C, ends the JVM as well
+        if is_jvm_of(process, server.folder):
+            os.kill(int(process.name), signal.SIGKILL)
     deadline = time.monotonic() + 60
     while (ended := os.waitpid(server.pid, os.WNOHANG)) == (0, 0):
         assert time.monotonic() < deadline

@@ -52,6 +52,9 @@ right join (select count(*) as _ct_all from lake_raw.qlik)
     on true
 ;
 
+select 1 from lake_raw.qlik_load limit 1
+;
+
 create or replace table lake.dedup_feed__qlik__state
     using delta
     tblproperties ('delta.columnMapping.mode' = 'name', 'delta.enableDeletionVectors' = 'false', 'delta.enableTypeWidening' = 'true', 'delta.dataSkippingStatsColumns' = '_checkpoint,_change_seq,_batch_id,_changed_at')
