@@ -2,7 +2,7 @@
 
 Each Spark is as pip installs it, in an environment of its own, and has no function of this package. Qlik change tables
 and Kafka messages in JSON, both of them cases of their pages, have the log, the state and the history that the pages
-say. All that they leave is under
+say. A run on a Spark that is too old is refused before its first model. All that they leave is under
 `.build/spark_versions`.
 """
 
@@ -32,6 +32,8 @@ SPARKS: Mapping[str, Sequence[str]] = {
     "4.2.1": ("io.delta:delta-spark_4.2_2.13:4.4.0",),
 }
 """What is tried: the version of PySpark, and Delta's jars for it."""
+TOO_OLD: Mapping[str, Sequence[str]] = {"3.5.9": ("io.delta:delta-spark_2.12:3.3.2",)}
+"""Likewise, what a run refuses before its first model, by one line."""
 
 FOLDER = PROJECT / ".build" / "spark_versions"
 CASES = [
@@ -60,12 +62,18 @@ _GET_JARS = (
 def main() -> int:
     """The command line; returns its exit code: 1 where anything differs, 3 where a Spark or its jars cannot be had."""
     shutil.rmtree(FOLDER, ignore_errors=True)
-    for version, delta in SPARKS.items():
+    names = ", ".join(case.entry.name for case in CASES)
+    for version, delta in {**TOO_OLD, **SPARKS}.items():
+        find, result = (
+            (_mistakes_of_refusal, "runs refuse it before their first model, by one line.")
+            if version in TOO_OLD
+            else (_mistakes, f"log, state and history of {names} are as the pages say.")
+        )
         folder = FOLDER / version
         try:
             home, jars = spark_of(version, delta)
             with stock_server(folder / "server", home, jars) as server:
-                mistakes = [*_mistakes(server, folder, version)]
+                mistakes = [*find(server, folder, version)]
         except NoEnvironmentError as failure:
             print(f"spark-versions: not run: {failure}", file=sys.stderr)
             return 3
@@ -75,8 +83,7 @@ def main() -> int:
             print(f"spark-versions: Spark {version}: {mistake}", file=sys.stderr)
         if mistakes:
             return 1
-        names = ", ".join(case.entry.name for case in CASES)
-        print(f"Spark {version} with {', '.join(delta)}: log, state and history of {names} are as the pages say.")
+        print(f"Spark {version} with {', '.join(delta)}: {result}")
     return 0
 
 
@@ -91,6 +98,22 @@ def spark_of(version: str, delta: Sequence[str]) -> tuple[Path, list[Path]]:
     done(python, "-c", _GET_JARS, folder / "jars", *delta)
     (home,) = (folder / "venv").glob("lib/python*/site-packages/pyspark")
     return home, sorted((folder / "jars").glob("*.jar"))
+
+
+def _mistakes_of_refusal(server: LocalServer, folder: Path, version: str) -> Iterator[str]:
+    raw = Raw(server.connect())
+    project = Consumer(folder / "project", server.port, "refused")
+    project.write([case.entry for case in CASES if "snapshot" not in case.entry.change_table])
+    for command in ("build", "run"):
+        said = project.errors(project.dbt(command, must_succeed=False)).splitlines()
+        lines = [line.strip() for line in said if "change_tables: " in line]
+        wanted = (
+            f"change_tables: the server is Spark {version}, and models need Spark 4.0 or later; see docs/servers.md"
+        )
+        if lines != [wanted] or any("Exception" in line or line.lstrip().startswith("at ") for line in said):
+            yield f"dbt {command} must be refused by '{wanted}', got: {said}"
+    if raw.query("show tables in refused"):
+        yield "a run that is refused has made tables"
 
 
 def _mistakes(server: LocalServer, folder: Path, version: str) -> Iterator[str]:

@@ -13,7 +13,7 @@ from change_tables.server.local_server import LocalServer
 from demo.project import PROJECT
 from tests.systems import spark_versions
 from tests.systems.environments import NoEnvironmentError, done
-from tests.systems.spark_versions import CASES, SPARKS
+from tests.systems.spark_versions import CASES, SPARKS, TOO_OLD
 
 PAGE = (PROJECT / "docs/servers.md").read_text()
 KEPT = next(case for case in CASES if case.entry.name == "versions")
@@ -51,11 +51,13 @@ def test_a_command_that_fails_is_told_by_its_last_line() -> None:
 def test_it_passes_where_no_version_has_a_mistake(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], mistakes: list[str], code: int
 ) -> None:
-    monkeypatch.setattr(spark_versions, "_mistakes", lambda *_: mistakes)
+    for name in ("_mistakes", "_mistakes_of_refusal"):
+        monkeypatch.setattr(spark_versions, name, lambda *_: mistakes)
     assert spark_versions.main() == code
     said = capsys.readouterr()
     assert said.out.count("are as the pages say") == (len(SPARKS) if code == 0 else 0)
-    assert said.err == "".join(f"spark-versions: Spark {next(iter(SPARKS))}: {line}\n" for line in mistakes)
+    assert said.out.count("refuse it") == (len(TOO_OLD) if code == 0 else 0)
+    assert said.err == "".join(f"spark-versions: Spark {next(iter(TOO_OLD))}: {line}\n" for line in mistakes)
 
 
 def _differs(current: Any = None, versions: Any = None) -> int:
@@ -74,7 +76,7 @@ def test_both_feeds_have_a_log_a_state_and_a_history() -> None:
     assert all({"dedup", "current", "history"} <= set(case.entry.models) for case in CASES)
 
 
-@pytest.mark.parametrize("version", SPARKS)
+@pytest.mark.parametrize("version", [*SPARKS, *TOO_OLD])
 def test_the_page_names_what_is_tried(version: str) -> None:
-    delta = SPARKS[version][0].rpartition(":")[2]
-    assert f"| {version} | {delta} | yes" in PAGE
+    delta = {**SPARKS, **TOO_OLD}[version][0].rpartition(":")[2]
+    assert f"| {version} | {delta} | {'no' if version in TOO_OLD else 'yes'}" in PAGE
