@@ -6,6 +6,7 @@ They run `dbt run-operation` in a project, so they reach the server as its build
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
@@ -89,10 +90,13 @@ def _own_words(said: str) -> str:
     'maintain: no model'
     >>> _own_words("Runtime Error\n  Database Error\n    failed to connect")
     'Runtime Error\n  Database Error\n    failed to connect; is the server of the dbt target up? See: dbt debug'
+    >>> _own_words("Database Error\n  Spark was stopped\n  \tat org.apache.spark.Spark.stop(S.scala:1)\n  Caused")
+    'Database Error\n  Spark was stopped'
     """
     _, found, own = said.partition("change_tables: ")
     if found:
         return own.partition("\n")[0].strip()
+    said = re.split(r"\n\s*at [\w.$]+\(", said, maxsplit=1)[0]
     return f"{said}; is the server of the dbt target up? See: dbt debug" if "failed to connect" in said else said
 
 

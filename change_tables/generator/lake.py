@@ -6,7 +6,7 @@ import re
 from itertools import dropwhile
 from typing import Any
 
-from change_tables.server.connection import UNREADABLE, Address, NoSessionError, close_quietly
+from change_tables.server.connection import UNREADABLE, Address, NoSessionError, close_quietly, words_of
 
 from .found import LakeError
 from .names import quoted
@@ -88,7 +88,7 @@ class ThriftLake:
             cursor.execute(statement)
             return [tuple(row) for row in cursor.fetchall()] if cursor.description else []
         except UNREADABLE as error:
-            raise LakeError(_said(error)) from error
+            raise LakeError(words_of(error)) from error
         finally:
             close_quietly(cursor)
 
@@ -112,12 +112,3 @@ class ThriftLake:
             whole = dict(zip(cut, self.query(f"select {asked} from {relation} where false")[0], strict=True))
             columns = [(name, str(whole.get(name, data_type))) for name, data_type in columns]
         return columns, comments
-
-
-def _said(error: BaseException) -> str:
-    """What a server says, on one line: without the stack of its calls."""
-    status = getattr(error.args[0], "status", None) if error.args else None
-    text = getattr(status, "errorMessage", None) or str(error) or type(error).__name__
-    text = re.sub(r"^Error (running query|operating \S+): ", "", str(text))
-    text = re.sub(r"^(\[[A-Z_.0-9]+\] )[\w.$]+(Exception|Error): ", "", text)
-    return " ".join(text.split("\n\tat ", 1)[0].split())[:400]

@@ -171,5 +171,6 @@ def words_of(error: BaseException) -> str:
     """What the server or the system says, on one line of bearable length: without the stack of its calls."""
     status = getattr(error.args[0], "status", None) if error.args else None
     said = getattr(status, "errorMessage", None) or getattr(error, "strerror", None) or str(error)
-    line = " ".join((said.strip() or type(error).__name__).splitlines()[0].split())
-    return re.sub(r"^(org\.apache\.hive\.service\.cli\.HiveSQLException: )?(Error running query: )?", "", line)[:300]
+    line = " ".join((str(said).strip() or type(error).__name__).splitlines()[0].split())
+    line = re.sub(r"^([\w.$]+Exception: )?(Error (running query|operating \S+): )?", "", line)
+    return re.sub(r"^(\[[A-Z_.0-9]+\] )[\w.$]+(Exception|Error): (\1)?", r"\1", line)[:400]
