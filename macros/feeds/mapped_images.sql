@@ -7,7 +7,7 @@
     two_values               SQL for what is wrong with a row that has a renamed column twice, of columns and fields
     written                  those that are written otherwise than a text or a column shows them: see `written_value`
     maps                     of texts, name -> SQL for the maps as they land
-    exact                    of structs in messages, {sql, texts, read}: the row, its values as texts, and how these are read: see `_row_as_texts`
+    exact                    the rows of these that are structs in messages, whose values are read as texts: see `_row_as_texts`
     row, row_before          of texts, SQL for the maps that count, out of these
     is_null                  SQL for rows without a row; none where that cannot be seen
     has_before               SQL for whether there is a row before; none: there never is
@@ -205,9 +205,7 @@
 {% macro _images_of_fields(spec, mapping, rows, images) %}
     {% set before = rows.row_before %}
     {% set is_delete = "_ct_operation = 'delete'" %}
-    {% for row in [rows.row, before] if row and row.texts %}
-        {% do images.exact.append({'sql': row.sql, 'texts': row.texts.sql, 'read': row.texts.read}) %}
-    {% endfor %}
+    {% do images.exact.extend([rows.row, before] | select | selectattr('texts')) %}
     {% set row_is_null = (rows.row.texts or rows.row).sql ~ ' is null' if rows.row.sql else none %}
     {% set missing, found, found_before = [], {}, {} %}
     {% set absent = change_tables.absent_columns(spec) %}

@@ -134,7 +134,7 @@ read_rows as (
     select
         *,
         {%- for row in images.exact %}
-        {{ row.read }} as {{ row.texts }},
+        {{ row.texts.read }} as {{ row.texts.sql }},
         {%- endfor %}
         {%- if message or mapping.only %}
         case
@@ -157,7 +157,7 @@ read_rows as (
                     "message_malformed: " ~ ("{_ct_text}" if message.avro or registry else "{if(is_valid_utf8(_ct_text), 'the value is not a JSON object of the type that `message` gives', 'the value is not UTF-8')}")
                 ) }}
             {%- for row in images.exact %}
-            when {{ row.sql }} is not null and {{ row.texts }} is null
+            when {{ row.sql }} is not null and {{ row.texts.sql }} is null
                 then {{ change_tables.rejected('message_malformed: the value is JSON by lenient rules alone, or has a name twice') }}
             {%- endfor %}
             {%- endif %}
