@@ -218,6 +218,8 @@ def _settings(options: Options, folder: Path, port: int, jars: Sequence[Path]) -
     )
     archive = class_archive(jars)
     archived = f' "-XX:SharedArchiveFile={archive}"' if archive.exists() else ""
+    # Hadoop starts a process for the permissions of each file that it writes here: half as dear as by Java's default
+    forked = " -Djdk.lang.Process.launchMechanism=VFORK" if sys.platform == "linux" else ""
     settings = {
         "spark.app.name": "change_tables",
         "spark.master": options.master,
@@ -225,8 +227,8 @@ def _settings(options: Options, folder: Path, port: int, jars: Sequence[Path]) -
         "spark.driver.extraClassPath": ":".join(map(str, jars)),
         "spark.driver.memory": "4g",
         "spark.driver.extraJavaOptions": (
-            "-XX:ReservedCodeCacheSize=512m "  # when it is full, nothing more is compiled
-            f'"-Djava.io.tmpdir={tmp}" "-Dderby.system.home={metastore}"'
+            "-XX:ReservedCodeCacheSize=512m"  # when it is full, nothing more is compiled
+            f'{forked} "-Djava.io.tmpdir={tmp}" "-Dderby.system.home={metastore}"'
             f' "-Dderby.stream.error.file={metastore / "derby.log"}"{"" if options.metastore else embedded}{archived}'
         ),
         "spark.local.dir": str(tmp),
@@ -251,12 +253,16 @@ def _settings(options: Options, folder: Path, port: int, jars: Sequence[Path]) -
         "spark.hadoop.hive.exec.local.scratchdir": str(tmp / "hive"),
         # with a user for each session, Hive makes a new client for every look into the metastore
         "spark.hadoop.hive.server2.enable.doAs": "false",
+        # each thread for statements has a client of the metastore: by default it ends after ten seconds without one
+        "spark.hadoop.hive.server2.async.exec.keepalive.time": "3600s",
         "spark.hadoop.hive.server2.thrift.bind.host": options.host,
         "spark.hadoop.hive.server2.thrift.port": str(port),
     }
     if not is_cluster(options.master):
         settings["spark.sql.shuffle.partitions"] = str(2 * (os.cpu_count() or 1))
         settings["spark.databricks.delta.snapshotPartitions"] = "2"
+        # a statement gets a new one until there are so many: by default 100
+        settings["spark.hadoop.hive.server2.async.exec.threads"] = "32"
     elif "SPARK_LOCAL_IP" not in os.environ and (address := address_towards(options.master)):
         settings["spark.driver.host"] = address  # else it is what the machine's name leads to
     for pair in options.conf:
