@@ -232,7 +232,7 @@ Two variables change what one run does, as in `dbt build --vars '{change_tables_
 | variable | what the run does |
 |---|---|
 | `change_tables_rescan` | [compares the logs](operations.md#rescan) with every raw row |
-| `change_tables_allow_loss` | lets a full refresh [lose changes](operations.md#full-refresh-and-loss), and a state follow a log that lacks some |
+| `change_tables_allow_loss` | lets a full refresh [lose changes](operations.md#full-refresh-and-loss), a state follow a log that lacks some, and an empty load end every key |
 
 Two are for `vars` in `dbt_project.yml`:
 

@@ -150,19 +150,26 @@ deliveries as (
     {% endif %}
     {% set run = dict(bound, kind=kind, checkpoint_before=checkpoint, checkpoints=found.number or 0, renaming=renaming) %}
     {% set run = dict(run, shared=change_tables.shared_rows(spec, run)) %}
-    {% do change_tables._say_what_load_lacks(spec) if spec.snapshot and bound.snapshot %}
+    {% do change_tables._say_what_load_lacks(spec, checkpoint) if spec.snapshot and bound.snapshot %}
     {% do return([spec, run]) %}
 {% endmacro %}
 
 
-{#- Of a load that the run reads. One that lands after an empty one would never be read. -#}
-{% macro _say_what_load_lacks(spec) %}
+{#- Of a load that the run reads. One that lands after an empty one would never be read; at a raised sequence, an empty one would end every key. -#}
+{% macro _say_what_load_lacks(spec, checkpoint) %}
     {% set load = change_tables.relation_of_setting(spec, 'snapshot') %}
     {% set lacks = change_tables.columns_that_load_lacks(spec) %}
     {% if lacks %}
         {% do log(this ~ ': the load ' ~ load ~ ' lacks ' ~ lacks | join(', ') ~ ': null in its rows', info=true) %}
     {% endif %}
     {% if not run_query('select 1 from ' ~ load ~ ' limit 1').rows %}
+        {% set is_raised = checkpoint is not none and spec.snapshot_seq > (checkpoint.snapshot_seq or '') %}
+        {% if is_raised and not var('change_tables_allow_loss', false) %}
+            {% do change_tables.refuse_model(
+                'the load ' ~ load ~ " is empty, and at the raised `snapshot_seq` '" ~ spec.snapshot_seq ~ "' it would end every key: land it first, or "
+                ~ "allow the loss with --vars '{change_tables_allow_loss: true}'"
+            ) %}
+        {% endif %}
         {% do log(this ~ ': the load ' ~ load ~ ' is empty: once it has rows, run a rescan, or raise `snapshot_seq`', info=true) %}
     {% endif %}
 {% endmacro %}

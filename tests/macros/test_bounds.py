@@ -458,6 +458,25 @@ def test_a_run_that_reads_the_load_says_once_which_columns_it_lacks_and_that_it_
     assert run.rendered.count("cast(null as decimal(12, 2)) as amount") == times
 
 
+@pytest.mark.parametrize("taken_in", ["", None, "300"])
+def test_an_empty_load_at_a_raised_sequence_is_refused(shapes: Shapes, taken_in: str | None) -> None:
+    model = "dedup_feed__qlik"
+
+    def said_of(sequence: str, **variables: Any) -> None:
+        call = shapes.project.macros(model, shapes.lake(Shape(model, {})), variables=variables)
+        spec = call("table_spec", "feed", "qlik") | {"snapshot_seq": sequence}
+        call("_say_what_load_lacks", spec, {"snapshot_seq": taken_in})
+
+    with pytest.raises(CompilationError) as refused:
+        said_of("400")
+    assert (
+        "the load lake_raw.qlik_load is empty, and at the raised `snapshot_seq` '400' it would end every key: land it first,"
+        " or allow the loss with --vars '{change_tables_allow_loss: true}'"
+    ) in str(refused.value)
+    said_of("400", change_tables_allow_loss=True)
+    said_of(taken_in or "")
+
+
 @pytest.mark.parametrize("entry", ["qlik", "kafka"])
 def test_the_run_after_the_declared_columns_have_changed_reads_every_row(shapes: Shapes, entry: str) -> None:
     columns = shapes.first_checkpoint(f"dedup_feed__{entry}")["columns"]
