@@ -43,15 +43,16 @@ _PATIENCE = 60.0  # seconds for a JVM to go away
 _PORTS = (10_001, 32_768)  # Linux gives ports from 32,768 on to connections, others from 49,152 on
 _FUNCTIONS_ARE_LOADED = 2  # Hive.REG_FUNCS_DONE
 _METASTORE_URL = "spark.hadoop.javax.jdo.option.ConnectionURL"
-_RETAINED = (
-    "spark.sql.ui.retainedExecutions",
-    "spark.sql.thriftserver.ui.retainedSessions",
-    "spark.sql.thriftserver.ui.retainedStatements",
-    "spark.ui.retainedJobs",
-    "spark.ui.retainedStages",
-    "spark.ui.retainedTasks",
-)
-"""How many of each Spark remembers for its pages: by default the plans of a thousand statements."""
+_WITHOUT_PAGES = {
+    "spark.sql.ui.retainedExecutions": "10",
+    "spark.sql.thriftserver.ui.retainedSessions": "10",
+    "spark.sql.thriftserver.ui.retainedStatements": "10",
+    "spark.ui.retainedJobs": "10",
+    "spark.ui.retainedStages": "10",
+    "spark.ui.retainedTasks": "10",
+    "spark.sql.ui.explainMode": "simple",
+}
+"""What Spark remembers for its pages: by default the plans of a thousand statements, with all expressions."""
 
 
 class ServerError(Exception):
@@ -271,7 +272,7 @@ def _settings(options: Options, folder: Path, port: int, jars: Sequence[Path]) -
             raise ServerError(f"--conf must be key=value, got '{pair}'")
         settings[key] = value
     if settings["spark.ui.enabled"] == "false":
-        settings = dict.fromkeys(_RETAINED, "10") | settings
+        settings = _WITHOUT_PAGES | settings
     if options.metastore:
         del settings[_METASTORE_URL]
     if settings.get(_METASTORE_URL) != connection:

@@ -470,8 +470,8 @@ def test_an_empty_load_at_a_raised_sequence_is_refused(shapes: Shapes, taken_in:
     with pytest.raises(CompilationError) as refused:
         said_of("400")
     assert (
-        "the load lake_raw.qlik_load is empty, and at the raised `snapshot_seq` '400' it would end every key: land it first,"
-        " or allow the loss with --vars '{change_tables_allow_loss: true}'"
+        "the load lake_raw.qlik_load is empty, and at the raised `snapshot_seq` '400' it would end every key:"
+        " land it first, or allow the loss with --vars '{change_tables_allow_loss: true}'"
     ) in str(refused.value)
     said_of("400", change_tables_allow_loss=True)
     said_of(taken_in or "")
