@@ -7,7 +7,7 @@
     two_values               SQL for what is wrong with a row that has a renamed column twice, of columns and fields
     written                  those that are written otherwise than a text or a column shows them: see `written_value`
     maps                     of texts, name -> SQL for the maps as they land
-    exact                    the rows of these that are structs in messages, whose values are read as texts: see `_row_as_texts`
+    exact                    the rows of these that are structs in messages, whose values are read as texts: see `_mapped_row`
     row, row_before          of texts, SQL for the maps that count, out of these
     is_null                  SQL for rows without a row; none where that cannot be seen
     has_before               SQL for whether there is a row before; none: there never is
@@ -35,7 +35,7 @@
 {% endmacro %}
 
 
-{#- Where a row is: {kind, sql, tree, path} of one that is a map, a text or a struct; {kind, template} of columns. -#}
+{#- Where a row is: {kind, sql, tree, path} of one that is a map, a text or a struct, in messages with its `texts`; {kind, template} of columns. -#}
 {% macro _mapped_row(spec, mapping, given, setting) %}
     {% do return({'kind': 'fields', 'template': given or '{name}'}) if given is none or '{name}' in given %}
     {% set parts = given.split('.') %}
@@ -48,8 +48,11 @@
         'path': (['$'] + (names[1:] if parts[0] == 'message' else [])) | join('.'),
     } %}
     {% if tree.kind == 'struct' and parts[0] == 'message' and mapping.message %}
-        {% set row = dict(row, kind='fields', text='_ct_text') %}
-        {% do return(dict(row, texts=change_tables._row_as_texts(mapping, row, '_ct_' ~ setting ~ '_as_texts'))) %}
+        {#- its values as the JSON has them, too: Spark's reader rounds numbers to their types, and takes a date out of a time -#}
+        {% set type = change_tables._type_of_texts(tree) %}
+        {% set read = 'try_variant_get(try_parse_json(_ct_text), ' ~ change_tables.text_literals([row.path, type]) ~ ')' %}
+        {% set texts = {'sql': '_ct_' ~ setting ~ '_as_texts', 'tree': change_tables.type_tree(type), 'read': read} %}
+        {% do return(dict(row, kind='fields', text='_ct_text', texts=texts)) %}
     {% elif tree.kind == 'struct' %}
         {% do return(dict(row, kind='fields')) %}
     {% elif tree.kind == 'string' and parts[0] == 'message' and mapping.message %}
@@ -97,19 +100,7 @@
 {% endmacro %}
 
 
-{#-
-    A row that is a struct in the `type` of a message, once more: its values as the JSON has them. Spark's JSON reader rounds numbers to their
-    types, and takes a date out of a time; the SQL of an entry has that row. {sql, tree}, with how it is `read`.
--#}
-{% macro _row_as_texts(mapping, row, name) %}
-    {% set type, reads = change_tables._type_of_texts(row.tree), [] %}
-    {% for path in change_tables._paths_of_row(mapping, row) %}
-        {% do reads.append('try_variant_get(try_parse_json(_ct_text), ' ~ change_tables.text_literals([path, type]) ~ ')') %}
-    {% endfor %}
-    {% do return({'sql': name, 'tree': change_tables.type_tree(type), 'read': change_tables.first_given(reads)}) %}
-{% endmacro %}
-
-
+{#- The type of a struct in messages with texts as values. Booleans stay: a number can be declared for one. -#}
 {% macro _type_of_texts(tree) %}
     {% if tree.kind == 'struct' %}
         {% set fields = [] %}
