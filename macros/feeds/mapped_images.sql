@@ -15,10 +15,8 @@
     captured                 SQL for the names of the columns that the row has
 -#}
 {% macro mapped_images(spec, mapping) %}
-    {% set rows = {
-        'row': change_tables._mapped_row(spec, mapping, mapping.row, 'row'),
-        'row_before': change_tables._mapped_row(spec, mapping, mapping.row_before, 'row_before') if mapping.row_before else none,
-    } %}
+    {% set before = change_tables._mapped_row(spec, mapping, 'row_before') if mapping.row_before else none %}
+    {% set rows = {'row': change_tables._mapped_row(spec, mapping, 'row'), 'row_before': before} %}
     {% if rows.row_before and rows.row_before.kind != rows.row.kind %}
         {% do change_tables.refuse_entry(spec,
             "`row` and `row_before` must be alike, got " ~ rows.row.kind ~ " and " ~ rows.row_before.kind
@@ -36,7 +34,8 @@
 
 
 {#- Where a row is: {kind, sql, tree, path} of one that is a map, a text or a struct, in messages with its `texts`; {kind, template} of columns. -#}
-{% macro _mapped_row(spec, mapping, given, setting) %}
+{% macro _mapped_row(spec, mapping, setting) %}
+    {% set given = mapping[setting] %}
     {% do return({'kind': 'fields', 'template': given or '{name}'}) if given is none or '{name}' in given %}
     {% set parts = given.split('.') %}
     {#- in JSON, the case of names counts: they are those of the type -#}
@@ -116,7 +115,7 @@
 
 
 {#- The value of a column of such a row as the JSON has it, but of bytes, which are base64 there. What must not be read as declared is refused as it lands. -#}
-{% macro _exact_field(spec, mapping, column, value, row) %}
+{% macro _exact_field(spec, column, value, row) %}
     {% set landed, declared = change_tables.type_tree(value.data_type), change_tables.type_tree(column.data_type) %}
     {% if not row.texts or landed.kind == 'void' or modules.re.search('\\bbinary *([>,]|$)', landed.text) or change_tables.reading_of(landed, declared, '').refused %}
         {% do return(value) %}
@@ -127,7 +126,7 @@
     {#- a text can be an object, of which a variant sorts the names; it has no -0.0 -#}
     {% set text = value.sql if landed.kind == 'string' else exact.sql %}
     {% set text = "if(" ~ text ~ " = '0', cast(" ~ value.sql ~ " as string), " ~ text ~ ")" if landed.kind in ['double', 'float'] else text %}
-    {% do return(dict(exact, sql=change_tables._exact_mapped_text(spec, mapping, named, text, [row]))) %}
+    {% do return(dict(exact, sql=change_tables.exact_json_text(spec, named, text, row.text, [row.path], false) | trim)) %}
 {% endmacro %}
 
 
@@ -167,21 +166,14 @@
 {% endmacro %}
 
 
-{#- A number of a JSON row with all its digits, where the row is within a text that is there. -#}
+{#- A number of a JSON row with all its digits, where the row is within a text that is there. A message can have all in an envelope. -#}
 {% macro _exact_mapped_text(spec, mapping, column, text, rows) %}
     {% do return(text) if not rows %}
-    {% set paths = [] %}
+    {% set envelope, paths = (mapping.message or {}).envelope if rows[0].text == '_ct_text' else none, [] %}
     {% for row in rows if row.text == rows[0].text %}
-        {% do paths.extend(change_tables._paths_of_row(mapping, row)) %}
+        {% do paths.extend((['$.' ~ envelope ~ row.path[1:]] if envelope else []) + [row.path]) %}
     {% endfor %}
     {% do return(change_tables.exact_json_text(spec, column, text, rows[0].text, paths, false) | trim) %}
-{% endmacro %}
-
-
-{#- Where a row is in its JSON: a message can have all in an envelope. -#}
-{% macro _paths_of_row(mapping, row) %}
-    {% set envelope = (mapping.message or {}).envelope if row.text == '_ct_text' %}
-    {% do return((['$.' ~ envelope ~ row.path[1:]] if envelope else []) + [row.path]) %}
 {% endmacro %}
 
 
@@ -207,7 +199,7 @@
         {% set lacks = [] %}
         {% set of_before = change_tables._field_of_row(spec, before, column.name, lacks) if before else none %}
         {% do missing.extend(lacks) if column.name in spec.key %}
-        {% do found_before.update({column.name: change_tables._exact_field(spec, mapping, column, of_before, before)}) if before and not lacks %}
+        {% do found_before.update({column.name: change_tables._exact_field(spec, column, of_before, before)}) if before and not lacks %}
         {% for value in [found[column.name], of_before] if value and value.parts %}
             {% do images.two_values.append(change_tables.two_values(value, column.name, column.data_type)) %}
         {% endfor %}
@@ -226,7 +218,7 @@
         {% set value_before = found_before.get(column.name) %}
         {% set is_hidden = change_tables._is_not_captured(spec, mapping, rows.row, column, found[column.name].sql, hidden) %}
         {% do flags.append(is_hidden) if is_hidden %}
-        {% set value = change_tables._exact_field(spec, mapping, column, found[column.name], rows.row) %}
+        {% set value = change_tables._exact_field(spec, column, found[column.name], rows.row) %}
         {% set sql = value.sql %}
         {% if value_before and column.name not in absent %}
             {% set is_alike = value_before.data_type == value.data_type %}
@@ -269,7 +261,7 @@
 {#- Of rows that are columns or fields, the retired columns that these are without. Maps have a name where a row has its column. -#}
 {% macro absent_columns_of_mapping(spec) %}
     {% set mapping = change_tables.mapping_of(spec) %}
-    {% set row = change_tables._mapped_row(spec, mapping, mapping.row, 'row') %}
+    {% set row = change_tables._mapped_row(spec, mapping, 'row') %}
     {% set absent = [] %}
     {% for name in spec.retired if row.kind == 'fields' %}
         {% set lacks = [] %}
