@@ -35,7 +35,11 @@
     {% do change_tables._refuse_living_by_moves(name, logs, salt, found.moved) if found.moved %}
     {% set hashes = found.asked + found.moved %}
     {% set look = change_tables._look_for_forgotten(logs, salt, hashes) %}
-    {% set new = '(select explode(array(' ~ change_tables.text_literals(hashes) ~ ')) as key_hash, ' ~ change_tables.text_literal(look.until) ~ ' as until_seq)' %}
+    {% set rows = [] %}
+    {% for hash in hashes %}
+        {% do rows.append("('" ~ hash ~ "', " ~ change_tables.text_literal(look.until) ~ ')') %}
+    {% endfor %}
+    {% set new = '(select * from values ' ~ rows | join(', ') ~ ' as new_keys (key_hash, until_seq))' %}
     {% do print(name ~ ': keys: ' ~ found.asked | length ~ (', and ' ~ found.moved | length ~ ' that their rows moved from or to' if found.moved) ~ '; forgotten up to ' ~ (look.until or 'the beginning')) %}
     {% do print(name ~ ': raw has no row of these keys; they are forgotten all the same') if not look.rows %}
     {#- also what an earlier command has remembered, and died before it was deleted -#}
