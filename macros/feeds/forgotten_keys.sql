@@ -51,7 +51,16 @@
 {%- endmacro %}
 
 
-{#- Whether a row of this sequence is of a key that is forgotten up to then: by its key, or by the key before. One without a sequence is. -#}
+{#- The joins of the row `of` with these hashes, a query or a step: by its key, and where rows can have one, by the key before. -#}
+{% macro joins_of_forgotten(spec, forgotten, salt, of, moves=true) -%}
+left join {{ forgotten }} as of_key
+    on {{ change_tables.hash_of_forgotten_key(salt, change_tables.key_text(spec, of)) }} = of_key.key_hash
+left join {{ forgotten }} as of_key_before
+    on {{ change_tables.hash_of_forgotten_key(salt, change_tables.key_before_text(spec, of)) if moves else 'cast(null as string)' }} = of_key_before.key_hash
+{%- endmacro %}
+
+
+{#- Whether such a row is of a key that is forgotten up to this sequence. One without a sequence is. -#}
 {% macro is_up_to(spec, sequence) -%}
     {%- set seq = change_tables.lasting_sequence(spec, sequence) -%}
     coalesce({{ seq }} <= greatest(of_key.until_seq, of_key_before.until_seq), coalesce(of_key.until_seq, of_key_before.until_seq) is not null)
@@ -91,17 +100,8 @@ staged as (
         select
             deliveries.*,
             {{ change_tables.is_of_forgotten_key(spec) }} as _ct_is_forgotten
-        from (
-            select
-                *,
-                {{ change_tables.hash_of_forgotten_key(salt, change_tables.key_text(spec)) }} as _ct_key_hash,
-                {{ change_tables.hash_of_forgotten_key(salt, change_tables.key_before_text(spec)) }} as _ct_key_before_hash
-            from staged_deliveries
-        ) as deliveries
-        left join forgotten_keys as of_key
-            on deliveries._ct_key_hash = of_key.key_hash
-        left join forgotten_keys as of_key_before
-            on deliveries._ct_key_before_hash = of_key_before.key_hash
+        from staged_deliveries as deliveries
+        {{ change_tables.joins_of_forgotten(spec, 'forgotten_keys', salt, 'deliveries') | indent(8) }}
     ) as marked_deliveries
 
 )

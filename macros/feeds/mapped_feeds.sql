@@ -1,9 +1,13 @@
 {#- What formats have in common that are made of a mapping. -#}
 
-{#- Mistakes of what all feeds without transactions have in common. -#}
-{% macro mapped_feed_mistakes(node, given) %}
-    {% set of_feed = change_tables.feed_mistakes(given, 'rows', has_position=given.get('position') is not none) %}
-    {% do return(of_feed + change_tables.written_as_mistakes(change_tables.declared_columns(node))) %}
+{#- Mistakes of what all of them have in common. `sequence`: its parts, where the entry can give others. -#}
+{% macro mapped_feed_mistakes(node, given, sequence=none) %}
+    {% set found = change_tables.feed_mistakes(given, 'rows', has_position=given.get('position') is not none) %}
+    {% if sequence %}
+        {% set pattern = change_tables.pattern_of_sequence(change_tables.sequence_parts(sequence)) %}
+        {% do found.extend(change_tables.snapshot_seq_mistakes(given, pattern, "a sequence as `_change_seq` has it (" ~ pattern ~ ")")) %}
+    {% endif %}
+    {% do return(found + change_tables.written_as_mistakes(change_tables.declared_columns(node))) %}
 {% endmacro %}
 
 

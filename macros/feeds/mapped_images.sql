@@ -7,7 +7,7 @@
     two_values               SQL for what is wrong with a row that has a renamed column twice, of columns and fields
     written                  those that are written otherwise than a text or a column shows them: see `written_value`
     maps                     of texts, name -> SQL for the maps as they land
-    exact                    the rows of these that are structs in messages, whose values are read as texts: see `_row_as_texts`
+    exact                    the rows of these that are structs in messages, whose values are read as texts: see `_mapped_row`
     row, row_before          of texts, SQL for the maps that count, out of these
     is_null                  SQL for rows without a row; none where that cannot be seen
     has_before               SQL for whether there is a row before; none: there never is
@@ -15,10 +15,8 @@
     captured                 SQL for the names of the columns that the row has
 -#}
 {% macro mapped_images(spec, mapping) %}
-    {% set rows = {
-        'row': change_tables._mapped_row(spec, mapping, mapping.row, 'row'),
-        'row_before': change_tables._mapped_row(spec, mapping, mapping.row_before, 'row_before') if mapping.row_before else none,
-    } %}
+    {% set before = change_tables._mapped_row(spec, mapping, 'row_before') if mapping.row_before else none %}
+    {% set rows = {'row': change_tables._mapped_row(spec, mapping, 'row'), 'row_before': before} %}
     {% if rows.row_before and rows.row_before.kind != rows.row.kind %}
         {% do change_tables.refuse_entry(spec,
             "`row` and `row_before` must be alike, got " ~ rows.row.kind ~ " and " ~ rows.row_before.kind
@@ -35,8 +33,9 @@
 {% endmacro %}
 
 
-{#- Where a row is: {kind, sql, tree, path} of one that is a map, a text or a struct; {kind, template} of columns. -#}
-{% macro _mapped_row(spec, mapping, given, setting) %}
+{#- Where a row is: {kind, sql, tree, path} of one that is a map, a text or a struct, in messages with its `texts`; {kind, template} of columns. -#}
+{% macro _mapped_row(spec, mapping, setting) %}
+    {% set given = mapping[setting] %}
     {% do return({'kind': 'fields', 'template': given or '{name}'}) if given is none or '{name}' in given %}
     {% set parts = given.split('.') %}
     {#- in JSON, the case of names counts: they are those of the type -#}
@@ -48,8 +47,11 @@
         'path': (['$'] + (names[1:] if parts[0] == 'message' else [])) | join('.'),
     } %}
     {% if tree.kind == 'struct' and parts[0] == 'message' and mapping.message %}
-        {% set row = dict(row, kind='fields', text='_ct_text') %}
-        {% do return(dict(row, texts=change_tables._row_as_texts(mapping, row, '_ct_' ~ setting ~ '_as_texts'))) %}
+        {#- its values as the JSON has them, too: Spark's reader rounds numbers to their types, and takes a date out of a time -#}
+        {% set type = change_tables._type_of_texts(tree) %}
+        {% set read = 'try_variant_get(try_parse_json(_ct_text), ' ~ change_tables.text_literals([row.path, type]) ~ ')' %}
+        {% set texts = {'sql': '_ct_' ~ setting ~ '_as_texts', 'tree': change_tables.type_tree(type), 'read': read} %}
+        {% do return(dict(row, kind='fields', text='_ct_text', texts=texts)) %}
     {% elif tree.kind == 'struct' %}
         {% do return(dict(row, kind='fields')) %}
     {% elif tree.kind == 'string' and parts[0] == 'message' and mapping.message %}
@@ -97,19 +99,7 @@
 {% endmacro %}
 
 
-{#-
-    A row that is a struct in the `type` of a message, once more: its values as the JSON has them. Spark's JSON reader rounds numbers to their
-    types, and takes a date out of a time; the SQL of an entry has that row. {sql, tree}, with how it is `read`.
--#}
-{% macro _row_as_texts(mapping, row, name) %}
-    {% set type, reads = change_tables._type_of_texts(row.tree), [] %}
-    {% for path in change_tables._paths_of_row(mapping, row) %}
-        {% do reads.append('try_variant_get(try_parse_json(_ct_text), ' ~ change_tables.text_literals([path, type]) ~ ')') %}
-    {% endfor %}
-    {% do return({'sql': name, 'tree': change_tables.type_tree(type), 'read': change_tables.first_given(reads)}) %}
-{% endmacro %}
-
-
+{#- The type of a struct in messages with texts as values. Booleans stay: a number can be declared for one. -#}
 {% macro _type_of_texts(tree) %}
     {% if tree.kind == 'struct' %}
         {% set fields = [] %}
@@ -125,7 +115,7 @@
 
 
 {#- The value of a column of such a row as the JSON has it, but of bytes, which are base64 there. What must not be read as declared is refused as it lands. -#}
-{% macro _exact_field(spec, mapping, column, value, row) %}
+{% macro _exact_field(spec, column, value, row) %}
     {% set landed, declared = change_tables.type_tree(value.data_type), change_tables.type_tree(column.data_type) %}
     {% if not row.texts or landed.kind == 'void' or modules.re.search('\\bbinary *([>,]|$)', landed.text) or change_tables.reading_of(landed, declared, '').refused %}
         {% do return(value) %}
@@ -136,7 +126,7 @@
     {#- a text can be an object, of which a variant sorts the names; it has no -0.0 -#}
     {% set text = value.sql if landed.kind == 'string' else exact.sql %}
     {% set text = "if(" ~ text ~ " = '0', cast(" ~ value.sql ~ " as string), " ~ text ~ ")" if landed.kind in ['double', 'float'] else text %}
-    {% do return(dict(exact, sql=change_tables._exact_mapped_text(spec, mapping, named, text, [row]))) %}
+    {% do return(dict(exact, sql=change_tables.exact_json_text(spec, named, text, row.text, [row.path], false) | trim)) %}
 {% endmacro %}
 
 
@@ -176,21 +166,14 @@
 {% endmacro %}
 
 
-{#- A number of a JSON row with all its digits, where the row is within a text that is there. -#}
+{#- A number of a JSON row with all its digits, where the row is within a text that is there. A message can have all in an envelope. -#}
 {% macro _exact_mapped_text(spec, mapping, column, text, rows) %}
     {% do return(text) if not rows %}
-    {% set paths = [] %}
+    {% set envelope, paths = (mapping.message or {}).envelope if rows[0].text == '_ct_text' else none, [] %}
     {% for row in rows if row.text == rows[0].text %}
-        {% do paths.extend(change_tables._paths_of_row(mapping, row)) %}
+        {% do paths.extend((['$.' ~ envelope ~ row.path[1:]] if envelope else []) + [row.path]) %}
     {% endfor %}
     {% do return(change_tables.exact_json_text(spec, column, text, rows[0].text, paths, false) | trim) %}
-{% endmacro %}
-
-
-{#- Where a row is in its JSON: a message can have all in an envelope. -#}
-{% macro _paths_of_row(mapping, row) %}
-    {% set envelope = (mapping.message or {}).envelope if row.text == '_ct_text' %}
-    {% do return((['$.' ~ envelope ~ row.path[1:]] if envelope else []) + [row.path]) %}
 {% endmacro %}
 
 
@@ -216,7 +199,7 @@
         {% set lacks = [] %}
         {% set of_before = change_tables._field_of_row(spec, before, column.name, lacks) if before else none %}
         {% do missing.extend(lacks) if column.name in spec.key %}
-        {% do found_before.update({column.name: change_tables._exact_field(spec, mapping, column, of_before, before)}) if before and not lacks %}
+        {% do found_before.update({column.name: change_tables._exact_field(spec, column, of_before, before)}) if before and not lacks %}
         {% for value in [found[column.name], of_before] if value and value.parts %}
             {% do images.two_values.append(change_tables.two_values(value, column.name, column.data_type)) %}
         {% endfor %}
@@ -235,7 +218,7 @@
         {% set value_before = found_before.get(column.name) %}
         {% set is_hidden = change_tables._is_not_captured(spec, mapping, rows.row, column, found[column.name].sql, hidden) %}
         {% do flags.append(is_hidden) if is_hidden %}
-        {% set value = change_tables._exact_field(spec, mapping, column, found[column.name], rows.row) %}
+        {% set value = change_tables._exact_field(spec, column, found[column.name], rows.row) %}
         {% set sql = value.sql %}
         {% if value_before and column.name not in absent %}
             {% set is_alike = value_before.data_type == value.data_type %}
@@ -278,7 +261,7 @@
 {#- Of rows that are columns or fields, the retired columns that these are without. Maps have a name where a row has its column. -#}
 {% macro absent_columns_of_mapping(spec) %}
     {% set mapping = change_tables.mapping_of(spec) %}
-    {% set row = change_tables._mapped_row(spec, mapping, mapping.row, 'row') %}
+    {% set row = change_tables._mapped_row(spec, mapping, 'row') %}
     {% set absent = [] %}
     {% for name in spec.retired if row.kind == 'fields' %}
         {% set lacks = [] %}

@@ -115,10 +115,7 @@
     {%- elif spec.settings.column_names == 'exact' -%}
         transform({{ names }}, name -> coalesce({{ change_tables.map_of_texts(today) }}[name], name))
     {%- else -%}
-        {%- set declared_as = change_tables.names_by_lower_case(spec.column_names) -%}
-        {%- for name, name_of_today in today.items() -%}
-            {%- do declared_as.update({name | lower: name_of_today}) -%}
-        {%- endfor -%}
+        {%- set declared_as = change_tables.names_by_landing_name(spec, spec.column_names) -%}
         array_compact(transform({{ names }}, name -> {{ change_tables.map_of_texts(declared_as) }}[lower(name)]))
     {%- endif -%}
 {%- endmacro %}

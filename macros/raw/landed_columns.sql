@@ -154,9 +154,7 @@
             [{'text': 'column ' ~ (column.label or column.name)}], change_tables.landed_value(column.name, landed),
             change_tables.landed_tree(column, landed), change_tables.type_tree(column.data_type)
         ) %}
-        {% for check in [change_tables.two_values(landed.get(column.name | lower, {}), column.label or column.name, column.data_type), check] if check %}
-            {% do checks.append(check) %}
-        {% endfor %}
+        {% do checks.extend([change_tables.two_values(landed.get(column.name | lower, {}), column.label or column.name, column.data_type), check] | select) %}
     {% endfor %}
     {% do return(checks) %}
 {% endmacro %}

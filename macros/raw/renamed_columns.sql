@@ -41,13 +41,7 @@
 {#- The landed columns of a table, and renamed ones under their names of today, each at the place of the first that it has. -#}
 {% macro under_names_of_today(spec, landed) %}
     {% do return(landed) if not spec.renamed %}
-    {% set name_of = {} %}
-    {% for name in spec.renamed %}
-        {% for other in change_tables.landing_names(spec, name) %}
-            {% do name_of.update({other | lower: name}) %}
-        {% endfor %}
-    {% endfor %}
-    {% set found = {} %}
+    {% set name_of, found = change_tables.names_by_landing_name(spec, spec.renamed), {} %}
     {% for name, column in landed.items() %}
         {% set today = name_of.get(name, '') | lower %}
         {% if not today %}

@@ -43,11 +43,8 @@
 
 
 {% macro contract_column_descriptions() %}
-    {% set descriptions = {} %}
-    {% for name, column in change_tables._contract_columns().items() if column | length > 1 %}
-        {% do descriptions.update({name: column[1]}) %}
-    {% endfor %}
-    {% do return(descriptions) %}
+    {% set described = change_tables._contract_columns().items() | selectattr('1.1', 'defined') | list %}
+    {% do return(dict(zip(described | map(attribute=0), described | map(attribute='1.1')))) %}
 {% endmacro %}
 
 

@@ -82,11 +82,19 @@
 {% macro names_of_today(spec) %}
     {% set names = {} %}
     {% for name, others in spec.renamed.items() %}
-        {% for other in others %}
-            {% do names.update({other: name}) %}
-        {% endfor %}
+        {% do names.update(dict.fromkeys(others, name)) %}
     {% endfor %}
     {% do return(names) %}
+{% endmacro %}
+
+
+{#- Every name under which one of these columns can land, in lower case -> that of the column. -#}
+{% macro names_by_landing_name(spec, names) %}
+    {% set found = {} %}
+    {% for name in names %}
+        {% do found.update(dict.fromkeys(change_tables.landing_names(spec, name) | map('lower'), name)) %}
+    {% endfor %}
+    {% do return(found) %}
 {% endmacro %}
 
 

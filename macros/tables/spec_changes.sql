@@ -60,10 +60,7 @@
 -#}
 {% macro renamed_checkpoint(renaming, checkpoint) %}
     {% do return(checkpoint) if not renaming %}
-    {% set key = [] %}
-    {% for name in checkpoint.key %}
-        {% do key.append(renaming.names.get(name, name)) %}
-    {% endfor %}
+    {% set key = change_tables._by_names_of_today(renaming, dict.fromkeys(checkpoint.key)) | list %}
     {% set of_state = dict(checkpoint, key=key, columns=change_tables._by_names_of_today(renaming, checkpoint.columns)) %}
     {% do return(of_state) if checkpoint.schema_version is not defined %}
     {% set version = checkpoint.schema_version + 1 %}

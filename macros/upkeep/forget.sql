@@ -163,11 +163,9 @@
     {% for _ in range(1000) if edges and hashes | length > before.number %}
         {% set before.number = hashes | length %}
         {% set among = change_tables.text_literals(hashes) %}
-        {% for row in run_query(
+        {% do hashes.extend(run_query(
             'select distinct explode(array(key_before, key_after)) as key_hash from (' ~ edges | join(' union all ') ~ ') where key_before in (' ~ among ~ ') or key_after in (' ~ among ~ ') order by key_hash'
-        ).rows if row[0] not in hashes %}
-            {% do hashes.append(row[0]) %}
-        {% endfor %}
+        ).rows | map(attribute=0) | reject('in', hashes) | list) %}
     {% endfor %}
     {% do return({'asked': hashes[:number_asked], 'moved': hashes[number_asked:]}) %}
 {% endmacro %}
@@ -210,10 +208,7 @@ from (
         coalesce(of_key.key_hash in ({{ among }}), false) or coalesce(of_key_before.key_hash in ({{ among }}), false) as is_asked,
         {{ change_tables.is_of_forgotten_key(spec) }} as is_forgotten
     from staged
-    left join {{ until }} as of_key
-        on {{ change_tables.hash_of_forgotten_key(literal, change_tables.key_text(spec, 'staged')) }} = of_key.key_hash
-    left join {{ until }} as of_key_before
-        on {{ change_tables.hash_of_forgotten_key(literal, change_tables.key_before_text(spec, 'staged')) }} = of_key_before.key_hash
+    {{ change_tables.joins_of_forgotten(spec, until, literal, 'staged') | indent(4) }}
 )
 where {{ row_id }} is not null or is_forgotten
         {% endset %}
@@ -280,13 +275,10 @@ when not matched then insert (key_hash, until_seq, salt, forgotten_at, forgotten
         {% endfor %}
     {% endfor %}
     {% if queries %}
-        {% set shown = [] %}
-        {% for row in run_query(
+        {% set shown = run_query(
             'select distinct shown from (' ~ queries | join(' union all ') ~ ') where ' ~ change_tables.hash_of_forgotten_key(change_tables.text_literal(salt), 'key_text')
             ~ ' in (' ~ change_tables.text_literals(moved) ~ ') order by shown limit 6'
-        ).rows %}
-            {% do shown.append(row[0]) %}
-        {% endfor %}
+        ).rows | map(attribute=0) | list %}
         {% if shown %}
             {% do change_tables.refuse_command(
                 'forget', 'rows of ' ~ name ~ ' that live are under keys that moves connect with these: ' ~ shown[:5] | join(', ') ~ (' and more' if shown | length > 5)
@@ -307,10 +299,7 @@ when not matched then insert (key_hash, until_seq, salt, forgotten_at, forgotten
 {% macro _rows_of_forgotten(held, table, columns, seq='_change_seq', moves=false) -%}
 select {{ columns }}
     from {{ table }} as held
-    left join {{ held.forgotten }} as of_key
-        on {{ change_tables.hash_of_forgotten_key(held.salt, change_tables.key_text(held.spec, 'held')) }} = of_key.key_hash
-    left join {{ held.forgotten }} as of_key_before
-        on {{ change_tables.hash_of_forgotten_key(held.salt, change_tables.key_before_text(held.spec, 'held')) if moves else 'cast(null as string)' }} = of_key_before.key_hash
+    {{ change_tables.joins_of_forgotten(held.spec, held.forgotten, held.salt, 'held', moves) | indent(4) }}
     where held._checkpoint is null{{ " and held._change_op <> 'truncate'" if moves }} and {{ change_tables.is_up_to(held.spec, 'held.' ~ seq) }}
 {%- endmacro %}
 

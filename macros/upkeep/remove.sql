@@ -12,10 +12,8 @@
     keep_data   leave the relations, and delete the rows of the table of runs alone
 -#}
 {% macro remove_tables(models, keep_data=false, dry_run=false) %}
-    {% set nodes = {} %}
-    {% for node in graph.nodes.values() if node.resource_type == 'model' %}
-        {% do nodes.update({node.name | lower: node}) %}
-    {% endfor %}
+    {% set nodes = graph.nodes.values() | selectattr('resource_type', 'eq', 'model') | list %}
+    {% set nodes = dict(zip(nodes | map(attribute='name') | map('lower'), nodes)) %}
     {% for name in models if name in nodes %}
         {% set relation = change_tables.relation_of_node(nodes[name]) %}
         {% do change_tables._drop_relations_of(relation, nodes[name], dry_run) if not keep_data %}

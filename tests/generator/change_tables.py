@@ -12,6 +12,8 @@ from change_tables.generator.project import make_plan
 from change_tables.generator.project_files import Project
 from change_tables.generator.qlik_change_tables import read
 
+from .fake_lake import FakeLake
+
 HEADERS = {
     "header__change_seq": "string",
     "header__change_oper": "string",
@@ -28,33 +30,22 @@ Schema = Mapping[str, Mapping[str, str] | LakeError]
 """Table -> its columns, or why it cannot be read."""
 
 
-class ChangeTables:
-    """Tables of one schema by their columns; an error instead of columns is raised."""
+class ChangeTables(FakeLake):
+    """Tables of one schema; nothing is asked but which catalog the server has."""
 
     def __init__(self, tables: Schema, said: Mapping[str, Mapping[str, str]] | None = None) -> None:
         """Take the columns of each table, and the comments of some."""
-        self._tables, self.said = tables, said or {}
+        super().__init__(tables, {})
+        self.said = said or {}
         self.catalog = "<undefined>"
-
-    def tables(self, schema: str) -> list[str]:
-        """All of them."""
-        assert schema == "raw"
-        return sorted(self._tables)
 
     def columns(self, schema: str, table: str) -> list[tuple[str, str]]:
         """Of one."""
         assert schema == "raw"
-        found = self._tables[table]
-        if isinstance(found, LakeError):
-            raise found
-        return list(found.items())
-
-    def comments(self, schema: str, table: str) -> dict[str, str]:  # noqa: ARG002  # there is one schema
-        """Those that were given."""
-        return dict(self.said.get(table, {}))
+        return super().columns(schema, table)
 
     def query(self, statement: str) -> list[tuple[Any, ...]]:
-        """Nothing is asked but which catalog the server has."""
+        """The catalog."""
         assert statement == "set spark.sql.catalog.spark_catalog"
         return [("spark.sql.catalog.spark_catalog", self.catalog)]
 

@@ -5,11 +5,11 @@
     at_most   hours, such as 24 or 0.5
 -#}
 {% test log_freshness(model, at_most) %}
-{%- if change_tables.data_test_looks() %}
-    {%- set spec = change_tables.spec_of_data_test('deduplicated_changes') -%}
-    {%- if at_most is not number or at_most is boolean or at_most <= 0 -%}
-        {%- do change_tables.refuse_data_test("`at_most` must be a number of hours above 0, got " ~ change_tables.shown_value(at_most)) -%}
-    {%- endif -%}
+{%- do return('select 1 as nothing_to_look_at\nwhere false') if not change_tables.data_test_looks() -%}
+{%- set spec = change_tables.spec_of_data_test('deduplicated_changes') -%}
+{%- if at_most is not number or at_most is boolean or at_most <= 0 -%}
+    {%- do change_tables.refuse_data_test("`at_most` must be a number of hours above 0, got " ~ change_tables.shown_value(at_most)) -%}
+{%- endif -%}
 with log as (
 
     select
@@ -37,8 +37,4 @@ select
     end as what_to_do
 from log
 where coalesce(abs(age_in_seconds) > {{ at_most }} * 3600, true)
-{%- else -%}
-select 1 as nothing_to_look_at
-where false
-{%- endif %}
 {% endtest %}

@@ -6,17 +6,14 @@
             covered, trails that are out of order. That costs what the view `<model>__reports` costs
 -#}
 {% test no_reported_changes(model, folds=false) %}
-{%- if change_tables.data_test_looks() %}
-    {%- set spec = change_tables.spec_of_data_test('deduplicated_changes') -%}
-    {%- set log = change_tables.table_of_data_test(model) -%}
-    {%- if folds is not boolean -%}
-        {%- do change_tables.refuse_data_test("`folds` must be true or false, got " ~ change_tables.shown_value(folds)) -%}
-    {%- endif -%}
-    {%- set known = change_tables.known_checkpoint(model) -%}
-    {%- if not folds and known and known.has_reported is sameas false -%}
-select 'no run of the log has reported a change' as what_to_do
-where false
-    {%- else -%}
+{%- do return('select 1 as nothing_to_look_at\nwhere false') if not change_tables.data_test_looks() -%}
+{%- set spec = change_tables.spec_of_data_test('deduplicated_changes') -%}
+{%- set log = change_tables.table_of_data_test(model) -%}
+{%- if folds is not boolean -%}
+    {%- do change_tables.refuse_data_test("`folds` must be true or false, got " ~ change_tables.shown_value(folds)) -%}
+{%- endif -%}
+{%- set known = change_tables.known_checkpoint(model) -%}
+{%- do return("select 'no run of the log has reported a change' as what_to_do\nwhere false") if not folds and known and known.has_reported is sameas false -%}
 with reports as (
     {%- if folds %}
 
@@ -47,9 +44,4 @@ from reports
 {{ change_tables.join_acknowledged(spec, '_change_id', 'code') }}
 group by code
 having changes > 0
-    {%- endif -%}
-{%- else -%}
-select 1 as nothing_to_look_at
-where false
-{%- endif %}
 {% endtest %}

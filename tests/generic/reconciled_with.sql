@@ -6,54 +6,54 @@
     columns   the declared columns that are compared, beside the key. By default all that the truth has
 -#}
 {% test reconciled_with(model, truth, columns=none) %}
-{%- if change_tables.data_test_looks() %}
-    {%- set spec = change_tables.spec_of_data_test('current_state') -%}
-    {%- if truth is undefined or truth is none or truth is string or truth.identifier is undefined -%}
-        {%- do change_tables.refuse_data_test("`truth` must be a relation, as source('…', '…') or ref('…'), got " ~ change_tables.shown_value(truth)) -%}
+{%- do return('select 1 as nothing_to_look_at\nwhere false') if not change_tables.data_test_looks() -%}
+{%- set spec = change_tables.spec_of_data_test('current_state') -%}
+{%- if truth is undefined or truth is none or truth is string or truth.identifier is undefined -%}
+    {%- do change_tables.refuse_data_test("`truth` must be a relation, as source('…', '…') or ref('…'), got " ~ change_tables.shown_value(truth)) -%}
+{%- endif -%}
+{%- if columns is not none and not change_tables.is_list_of_names(columns) -%}
+    {%- do change_tables.refuse_data_test("`columns` must be a list of names, each once, got " ~ change_tables.shown_value(columns)) -%}
+{%- endif -%}
+{%- set landed = change_tables.columns_for_data_test(spec, truth, 'the truth') -%}
+{%- set wanted = (columns or landed.keys() | list) | map('lower') | list -%}
+{%- set compared = [] -%}
+{%- set missing = [] -%}
+{%- set shown = spec.column_names | reject('in', spec.hidden) | list -%}
+{%- for column in spec.columns if column.name in spec.key or (column.name in shown and column.name | lower in wanted) -%}
+    {%- do compared.append(column) -%}
+    {%- if column.name | lower not in landed -%}
+        {%- do missing.append(column.name) -%}
     {%- endif -%}
-    {%- if columns is not none and not change_tables.is_list_of_names(columns) -%}
-        {%- do change_tables.refuse_data_test("`columns` must be a list of names, each once, got " ~ change_tables.shown_value(columns)) -%}
+{%- endfor -%}
+{%- for name in columns or [] if name | lower not in shown | map('lower') -%}
+    {%- do change_tables.refuse_data_test(
+        "`columns` must name declared columns, got '" ~ name ~ "'; declared: " ~ shown | join(', ')
+    ) -%}
+{%- endfor -%}
+{%- if missing -%}
+    {%- do change_tables.refuse_data_test("the truth, " ~ truth ~ ", must have the key and the columns that are compared, it lacks " ~ missing | join(', ')) -%}
+{%- endif -%}
+{%- do change_tables.refuse_landed_types(spec, truth, landed, compared) -%}
+{%- set key = change_tables.column_list(spec.key) -%}
+{%- set others = compared | rejectattr('name', 'in', spec.key) | list -%}
+{%- set values = [] -%}
+{%- set misfits = {} -%}
+{%- set differences = {} -%}
+{%- for column in others -%}
+    {%- set name = change_tables.quoted(column.name) -%}
+    {%- set value = change_tables.comparable_value(name, column.data_type) -%}
+    {%- do values.append(value ~ (' as ' ~ name if value != name else '')) -%}
+    {%- do differences.update({
+        column.name: 'not ' ~ change_tables.field_of('_ct_here', column.name) ~ ' <=> ' ~ change_tables.field_of('_ct_there', column.name)
+    }) -%}
+{%- endfor -%}
+{%- for column in compared -%}
+    {%- set fits = change_tables.fits(spec, [column.name], landed) | trim -%}
+    {%- if fits -%}
+        {%- do misfits.update({column.name: 'not (' ~ fits ~ ')'}) -%}
     {%- endif -%}
-    {%- set landed = change_tables.columns_for_data_test(spec, truth, 'the truth') -%}
-    {%- set wanted = (columns or landed.keys() | list) | map('lower') | list -%}
-    {%- set compared = [] -%}
-    {%- set missing = [] -%}
-    {%- set shown = spec.column_names | reject('in', spec.hidden) | list -%}
-    {%- for column in spec.columns if column.name in spec.key or (column.name in shown and column.name | lower in wanted) -%}
-        {%- do compared.append(column) -%}
-        {%- if column.name | lower not in landed -%}
-            {%- do missing.append(column.name) -%}
-        {%- endif -%}
-    {%- endfor -%}
-    {%- for name in columns or [] if name | lower not in shown | map('lower') -%}
-        {%- do change_tables.refuse_data_test(
-            "`columns` must name declared columns, got '" ~ name ~ "'; declared: " ~ shown | join(', ')
-        ) -%}
-    {%- endfor -%}
-    {%- if missing -%}
-        {%- do change_tables.refuse_data_test("the truth, " ~ truth ~ ", must have the key and the columns that are compared, it lacks " ~ missing | join(', ')) -%}
-    {%- endif -%}
-    {%- do change_tables.refuse_landed_types(spec, truth, landed, compared) -%}
-    {%- set key = change_tables.column_list(spec.key) -%}
-    {%- set others = compared | rejectattr('name', 'in', spec.key) | list -%}
-    {%- set values = [] -%}
-    {%- set misfits = {} -%}
-    {%- set differences = {} -%}
-    {%- for column in others -%}
-        {%- set name = change_tables.quoted(column.name) -%}
-        {%- set value = change_tables.comparable_value(name, column.data_type) -%}
-        {%- do values.append(value ~ (' as ' ~ name if value != name else '')) -%}
-        {%- do differences.update({
-            column.name: 'not ' ~ change_tables.field_of('_ct_here', column.name) ~ ' <=> ' ~ change_tables.field_of('_ct_there', column.name)
-        }) -%}
-    {%- endfor -%}
-    {%- for column in compared -%}
-        {%- set fits = change_tables.fits(spec, [column.name], landed) | trim -%}
-        {%- if fits -%}
-            {%- do misfits.update({column.name: 'not (' ~ fits ~ ')'}) -%}
-        {%- endif -%}
-    {%- endfor -%}
-    {%- set row = 'struct(' ~ values | join(', ') ~ ')' if values else 'true' -%}
+{%- endfor -%}
+{%- set row = 'struct(' ~ values | join(', ') ~ ')' if values else 'true' -%}
 -- the truth in the declared types, with the columns that have a value which does not fit
 with truth as (
 
@@ -129,8 +129,4 @@ select
     end as what_to_do
 from compared
 where _ct_times_here <> 1 or _ct_times_there <> 1 or size(_ct_differences) > 0
-{%- else -%}
-select 1 as nothing_to_look_at
-where false
-{%- endif %}
 {% endtest %}

@@ -7,22 +7,19 @@
     hours   only what runs of so many hours have met; by default all that the log has
 -#}
 {% test rejected_share(model, above, hours=none) %}
-{%- if change_tables.data_test_looks() %}
-    {%- set spec = change_tables.spec_of_data_test('deduplicated_changes') -%}
-    {%- set log = change_tables.table_of_data_test(model) -%}
-    {%- set quarantine = change_tables.quarantine_of_data_test(model) -%}
-    {%- if above is not number or above is boolean or above < 0 or above >= 1 -%}
-        {%- do change_tables.refuse_data_test("`above` must be a share from 0 to less than 1, got " ~ change_tables.shown_value(above)) -%}
-    {%- endif -%}
-    {%- if hours is not none and (hours is not number or hours is boolean or hours <= 0) -%}
-        {%- do change_tables.refuse_data_test("`hours` must be a number above 0, got " ~ change_tables.shown_value(hours)) -%}
-    {%- endif -%}
-    {%- set of_hours = change_tables.age_of_batch() ~ ' <= ' ~ hours * 3600 if hours is not none else 'true' -%}
-    {%- set known = change_tables.known_checkpoint(model) -%}
-    {%- if known and known.quarantined.rejected == 0 -%}
-select 'the log keeps no rejected row' as what_to_do
-where false
-    {%- else -%}
+{%- do return('select 1 as nothing_to_look_at\nwhere false') if not change_tables.data_test_looks() -%}
+{%- set spec = change_tables.spec_of_data_test('deduplicated_changes') -%}
+{%- set log = change_tables.table_of_data_test(model) -%}
+{%- set quarantine = change_tables.quarantine_of_data_test(model) -%}
+{%- if above is not number or above is boolean or above < 0 or above >= 1 -%}
+    {%- do change_tables.refuse_data_test("`above` must be a share from 0 to less than 1, got " ~ change_tables.shown_value(above)) -%}
+{%- endif -%}
+{%- if hours is not none and (hours is not number or hours is boolean or hours <= 0) -%}
+    {%- do change_tables.refuse_data_test("`hours` must be a number above 0, got " ~ change_tables.shown_value(hours)) -%}
+{%- endif -%}
+{%- set of_hours = change_tables.age_of_batch() ~ ' <= ' ~ hours * 3600 if hours is not none else 'true' -%}
+{%- set known = change_tables.known_checkpoint(model) -%}
+{%- do return("select 'the log keeps no rejected row' as what_to_do\nwhere false") if known and known.quarantined.rejected == 0 -%}
 with met as (
 
     select
@@ -45,9 +42,4 @@ select
     'see their codes in rejected_changes, and what each means in reason_codes; correct the entry or the landing, then rescan; or acknowledge them (change-tables acknowledge)' as what_to_do
 from met
 where rejected_rows > {{ above }} * (rejected_rows + changes)
-    {%- endif -%}
-{%- else -%}
-select 1 as nothing_to_look_at
-where false
-{%- endif %}
 {% endtest %}

@@ -3,26 +3,23 @@
     trail, record ids of an event log. What is below the lowest or above the highest number is no hole. Reads the raw table alone.
 -#}
 {% test sequence_gaps(model) %}
-{%- if change_tables.data_test_looks() %}
-    {%- set spec = change_tables.spec_of_data_test('staged_changes') -%}
-    {%- do change_tables.table_of_data_test(model, 'the raw table') -%}
-    {%- set numbers = change_tables.part_of_format(spec, 'numbers') -%}
-    {%- if not numbers -%}
-        {%- do change_tables.refuse_data_test(
-            "rows of format '" ~ spec.format ~ "' have no numbers that follow one another, so this test means nothing: take it off"
-        ) -%}
-    {%- endif -%}
-    {%- set number = 'try_cast(' ~ change_tables.quoted(numbers.column) ~ ' as bigint)' -%}
-    {%- set group = change_tables.column_list(numbers.group) -%}
-    {%- set landed = change_tables.columns_for_data_test(spec, spec.relation, 'the raw table') -%}
-    {%- set missing = [] -%}
-    {%- for name in numbers.group + [numbers.column] if name not in landed -%}
-        {%- do missing.append(name) -%}
-    {%- endfor -%}
-    {%- do change_tables.refuse_missing_columns(spec, spec.relation, missing, "the test looks for holes in them") -%}
-    {%- if landed[numbers.column].data_type in ['tinyint', 'smallint', 'int', 'bigint'] -%}
-        {%- set number = change_tables.quoted(numbers.column) -%}
-    {%- endif -%}
+{%- do return('select 1 as nothing_to_look_at\nwhere false') if not change_tables.data_test_looks() -%}
+{%- set spec = change_tables.spec_of_data_test('staged_changes') -%}
+{%- do change_tables.table_of_data_test(model, 'the raw table') -%}
+{%- set numbers = change_tables.part_of_format(spec, 'numbers') -%}
+{%- if not numbers -%}
+    {%- do change_tables.refuse_data_test(
+        "rows of format '" ~ spec.format ~ "' have no numbers that follow one another, so this test means nothing: take it off"
+    ) -%}
+{%- endif -%}
+{%- set number = 'try_cast(' ~ change_tables.quoted(numbers.column) ~ ' as bigint)' -%}
+{%- set group = change_tables.column_list(numbers.group) -%}
+{%- set landed = change_tables.columns_for_data_test(spec, spec.relation, 'the raw table') -%}
+{%- set missing = (numbers.group + [numbers.column]) | reject('in', landed) | list -%}
+{%- do change_tables.refuse_missing_columns(spec, spec.relation, missing, "the test looks for holes in them") -%}
+{%- if landed[numbers.column].data_type in ['tinyint', 'smallint', 'int', 'bigint'] -%}
+    {%- set number = change_tables.quoted(numbers.column) -%}
+{%- endif -%}
 -- 64 numbers are the bits of one, so that few rows are sorted
 with words as (
 
@@ -82,8 +79,4 @@ select
 from followed
 where _ct_next_number > _ct_number + 1
 order by {{ group ~ ', ' if group }}first_missing
-{%- else -%}
-select 1 as nothing_to_look_at
-where false
-{%- endif %}
 {% endtest %}

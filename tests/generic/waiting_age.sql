@@ -5,12 +5,12 @@
     at_most   hours, such as 24 or 0.5
 -#}
 {% test waiting_age(model, at_most) %}
-{%- if change_tables.data_test_looks() %}
-    {%- set spec = change_tables.spec_of_data_test('deduplicated_changes') -%}
-    {%- set quarantine = change_tables.quarantine_of_data_test(model) -%}
-    {%- if at_most is not number or at_most is boolean or at_most <= 0 -%}
-        {%- do change_tables.refuse_data_test("`at_most` must be a number of hours above 0, got " ~ change_tables.shown_value(at_most)) -%}
-    {%- endif -%}
+{%- do return('select 1 as nothing_to_look_at\nwhere false') if not change_tables.data_test_looks() -%}
+{%- set spec = change_tables.spec_of_data_test('deduplicated_changes') -%}
+{%- set quarantine = change_tables.quarantine_of_data_test(model) -%}
+{%- if at_most is not number or at_most is boolean or at_most <= 0 -%}
+    {%- do change_tables.refuse_data_test("`at_most` must be a number of hours above 0, got " ~ change_tables.shown_value(at_most)) -%}
+{%- endif -%}
 with waiting as (
 
     select
@@ -35,8 +35,4 @@ select
 from waiting
 where age_in_seconds > {{ at_most }} * 3600
 group by code
-{%- else -%}
-select 1 as nothing_to_look_at
-where false
-{%- endif %}
 {% endtest %}

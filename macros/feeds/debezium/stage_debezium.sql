@@ -136,13 +136,8 @@
     {% do found.extend(change_tables.sequence_mistakes(given.sequence)) if given.get('sequence') is not none %}
     {% do found.append("`connector` must be given, or `sequence`, which orders the events") if given.get('connector') is none and given.get('sequence') is none %}
     {% do found.extend(change_tables.registry_mistakes(node, given, given.get('layout', 'message'), ['message', 'flattened_message'])) %}
-    {% do found.extend(change_tables.mapped_feed_mistakes(node, given)) %}
-    {% if not found and given.get('snapshot_seq', '') %}
-        {% set parts = given.get('sequence') or change_tables._debezium_parts().get(given.connector, []) %}
-        {% set pattern = change_tables.pattern_of_sequence(change_tables.sequence_parts(parts)) %}
-        {% do found.extend(change_tables.snapshot_seq_mistakes(given, pattern, "a sequence as `_change_seq` has it (" ~ pattern ~ ")")) %}
-    {% endif %}
-    {% do return(found) %}
+    {% set sequence = given.get('sequence') or change_tables._debezium_parts()[given.connector] if not found else none %}
+    {% do return(found + change_tables.mapped_feed_mistakes(node, given, sequence)) %}
 {% endmacro %}
 
 

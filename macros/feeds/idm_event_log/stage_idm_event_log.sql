@@ -352,12 +352,7 @@ answered as (
 
 {#- The columns of the source table by the names that the log can have for them, in lower case: a view's `pk_idu` is `idu`. -#}
 {% macro _names_as_logged(spec) %}
-    {% set names = {} %}
-    {% for column in spec.columns + spec.multi_valued %}
-        {% for name in change_tables.landing_names(spec, column.name) %}
-            {% do names.update({name | lower: column.name}) %}
-        {% endfor %}
-    {% endfor %}
+    {% set names = change_tables.names_by_landing_name(spec, (spec.columns + spec.multi_valued) | map(attribute='name')) %}
     {% for key in spec.key %}
         {% for name in change_tables.landing_names(spec, key) | map('lower') %}
             {% set other = name[3:] if name.startswith('pk_') else 'pk_' ~ name %}

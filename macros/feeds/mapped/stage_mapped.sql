@@ -53,12 +53,7 @@
     {% if given.get('position') is not none and given.position | length < 2 %}
         {% do found.append("`position` must name the columns of a group and then the number, as [topic, partition, offset], got " ~ given.position | list | string ~ "; for one column take `arrival`") %}
     {% endif %}
-    {% do found.extend(change_tables.mapped_feed_mistakes(node, given)) %}
-    {% if not found and given.get('snapshot_seq', '') %}
-        {% set pattern = change_tables.pattern_of_sequence(change_tables.sequence_parts(given.sequence)) %}
-        {% do found.extend(change_tables.snapshot_seq_mistakes(given, pattern, "a sequence as `_change_seq` has it (" ~ pattern ~ ")")) %}
-    {% endif %}
-    {% do return(found) %}
+    {% do return(found + change_tables.mapped_feed_mistakes(node, given, given.sequence if not found)) %}
 {% endmacro %}
 
 
