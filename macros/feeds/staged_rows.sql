@@ -105,6 +105,9 @@ staged_rows as (
     and, where the bound has it, `_ct_arrival`. What differs from format to format is SQL. Where that is for rows on a condition, it is a list
     of pairs of condition and SQL. What is left out is null, if nothing else is said.
 
+    A log made of a bare column has its type: of a `varchar(30)` the length, too, which nobody sees of a Delta table, and could not hold what a
+    wider one has later. So texts are cast, and the columns of the format, which nothing has typed.
+
     operation         what a change does
     id                its identity
     has_id            the rows that have the identity: where some that are no change do, see `retracts_changes` of `format_of`. Left out: those
@@ -126,7 +129,10 @@ staged_rows as (
     {%- set key_before = change.key_before or change_tables.key_before(spec) -%}
     {%- set blocks = (change.blocks or 'false') ~ ' as _ct_blocks_watermark' if change_tables.natural_arrival(spec) -%}
     select
-        {{ change_tables.each(spec.column_names, '{name},') | join('\n        ') }}
+        {%- for column in spec.columns %}
+        {%- set name, type = change_tables.quoted(column.name), change_tables.stored_type(column.data_type) %}
+        {{ 'cast(' ~ name ~ ' as ' ~ type ~ ') as ' ~ name if 'string' in type | lower else name }},
+        {%- endfor %}
         {{ change_tables._of_change(is_change, change.operation, 'string') }} as _change_op,
         {{ change.seq ~ ' as ' if change.seq }}_change_seq,
         {{ change.changed_at ~ ' as ' if change.changed_at }}_changed_at,
@@ -141,7 +147,7 @@ staged_rows as (
         if(_ct_verdict is null, 'accepted', _ct_verdict['status']) as _status,
         _ct_verdict['reason'] as _status_reason,
         {%- for column in spec.columns_of_format %}
-        {{ column.name }},
+        try_cast({{ column.name }} as {{ column.data_type }}) as {{ column.name }},
         {%- endfor %}
         {{ change_tables._of_change(is_change, change.report, 'string') }} as _report,
         {#-

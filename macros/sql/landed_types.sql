@@ -136,9 +136,7 @@
         {#- of a `char` the blanks at the end do not count: some deliveries pad it, others do not -#}
         {% do return('rtrim(' ~ change_tables.read_value(value, landed, change_tables.type_tree('string'), depth) ~ ')') %}
     {% elif reading.verdict == 'same' %}
-        {#- a table made of the bare text would keep its length, and could not hold a longer text later -#}
-        {% set has_length = stored != declared.text or change_tables.stored_type(landed.text) != landed.text %}
-        {% do return('cast(' ~ value ~ ' as ' ~ stored ~ ')' if has_length else value) %}
+        {% do return(value) %}
     {% elif declared.kind == 'struct' and landed.kind == 'struct' %}
         {% set fields = [] %}
         {% for field in declared.fields %}

@@ -545,7 +545,7 @@ CASES = [
         {("accepted", None): 6},
         {(1, "before", "1.00"), (3, "three", None)},
         {(1, "now", "1.00"), (2, "back", None), (3, "", None)},
-        landed_columns=EVENT | {"landed_at": "int"},
+        landed_columns=EVENT | {"table_key": "varchar(30)", "new_value": "varchar(30)", "landed_at": "int"},
         reported={(change_id(12), "orphan")},
         arrival="landed_at",
         landed_as="delta",

@@ -174,7 +174,9 @@ CASES = [
     ),
     Case(
         Entry("mended", TWO_HEADERS | {"arrival": "batch"}, COLUMNS),
-        _prefixed(["change_seq", "change_oper"]) | COLUMNS | {"amount": "string", "batch": "int"},
+        _prefixed(["change_seq", "change_oper"], change_seq="varchar(35)")
+        | COLUMNS
+        | {"amount": "string", "batch": "int"},
         [
             [
                 bare(41, "I", 7, "a", "1.00", 1),
@@ -217,7 +219,9 @@ CASES = [
     ),
     Case(
         Entry("in_time", TWO_HEADERS | {"arrival": "batch"}, COLUMNS, ("stg", "dedup", "current")),
-        _prefixed(["change_seq", "change_oper"]) | COLUMNS | {"batch": "decimal(38,38)"},
+        _prefixed(["change_seq", "change_oper"], change_seq="char(35)")
+        | COLUMNS
+        | {"name": "varchar(30)", "batch": "decimal(38,38)"},
         [
             [bare(10, "I", 1, "a", None, Decimal("0.1")), bare(20, "I", 2, "b", None, Decimal("0.1"))],
             [

@@ -71,6 +71,12 @@ def test_every_event_of_an_entry_has_its_status_and_its_reason(raw: Raw, case: C
 
 
 @pytest.mark.usefixtures("results")
+def test_a_log_does_not_take_the_length_of_raw_texts_which_can_get_longer(raw: Raw) -> None:
+    types = dict(row[:2] for row in raw.query(f"describe {SCHEMA}.dedup_feed__arriving__state"))
+    assert types["_table_key"] == types["_new_value"] == "string"
+
+
+@pytest.mark.usefixtures("results")
 def test_rejected_events_are_listed_with_their_codes(raw: Raw) -> None:
     assert_rejected(raw, SCHEMA, CASES)
 

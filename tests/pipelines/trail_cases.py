@@ -356,7 +356,7 @@ VALUES = {
 
 def _values() -> list[list[Any]]:
     trail = Trail()
-    return [
+    records = [
         trail.record(INSERT, ONLY, {"id": "1", "at": "2026-01-31:12:00:00.123456789", "day": "2026-01-31:00:00:00"}),
         trail.record(INSERT, ONLY, {"id": "2", "at": "2026-01-31 12:00:00.1", "day": "2026-01-31"}),
         trail.record(INSERT, ONLY, {"id": "3", "at": "2026-01-31T12:00:00", "day": "2026-01-31 00:00:00.000000000"}),
@@ -380,7 +380,9 @@ def _values() -> list[list[Any]]:
         trail.record(INSERT, ONLY, {"id": "9", "price": "0.00000000001"}),
         trail.record(INSERT, ONLY, {"id": "9", "bytes": "0"}),
         trail.record(DELETE, ONLY, None, {"id": "5", "small": "no number, and of no account"}),
+        trail.record(INSERT, ONLY, {"id": "10"}, io_time="no time"),
     ]
+    return [["2026-01-31:12:00:00" if value is AT else value for value in record] for record in records]
 
 
 def _headers(trail: Trail) -> Batches:
@@ -776,6 +778,7 @@ def _case(
     columns: Mapping[str, str] = COLUMNS,
     identifier: str | None = None,
     landed_as: str = TABLE_FORMAT,
+    io_time: str = "timestamp",
     **spec: Any,
 ) -> Case:
     return Case(
@@ -786,7 +789,7 @@ def _case(
             tests={"dedup": ["change_tables.raw_rows_accounted_for"]},
             identifier=identifier,
         ),
-        None if identifier else RECORD,
+        None if identifier else RECORD | {"io_time": io_time},
         batches,
         reasons,
         current if len(current) == 2 else [current[0], current[0]],
@@ -829,7 +832,7 @@ CASES = [
     _case(
         "values",
         (_values(), []),
-        {("accepted", None): 7, ("rejected", "value_does_not_fit"): 5},
+        {("accepted", None): 7, ("rejected", "value_does_not_fit"): 6},
         {
             (1, "2026-01-31 12:00:00.123456", "2026-01-31", None, None, None, None),
             (2, "2026-01-31 12:00:00.1", "2026-01-31", None, None, None, None),
@@ -839,6 +842,7 @@ CASES = [
         },
         shown="id, cast(at as string), cast(day as string), cast(price as string), small, flag, hex(bytes)",
         columns=VALUES,
+        io_time="string",
     ),
     _case(
         "padded",
@@ -882,10 +886,11 @@ CASES = [
         "composite",
         (_composite(), []),
         {("accepted", None): 3, ("rejected", "key_missing"): 1},
-        {("eu", 1, "updated")},
-        shown="region, number, name",
+        {("eu", 1, "updated", "2026-01-31 12:00:00.25")},
+        shown="region, number, name, cast(_changed_at as string)",
         columns=PLACES,
         key=["region", "number"],
+        io_time="timestamp_ntz",
     ),
 ]
 

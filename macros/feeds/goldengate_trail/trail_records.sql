@@ -26,6 +26,9 @@
         "trails land one row a record, with the fields of its header and its two images as maps",
         numbers=['trail_seqno', 'trail_rba', 'io_type', 'trans_ind']
     ) -%}
+    {%- set io_time = {'name': 'io_time', 'data_type': 'timestamp'} -%}
+    {%- do change_tables.refuse_landed_types(spec, spec.relation, landed, [io_time]) -%}
+    {%- set time_fits = change_tables.fits({'columns': [io_time]}, ['io_time'], landed) -%}
     {%- set names = change_tables.text_literals(specs | map(attribute='settings') | map(attribute='table_name')) -%}
     {%- set opens_all = "_ct_transaction = 'open' and struct(trail_seqno, trail_rba) = struct(_ct_start_seqno, _ct_start_rba)" -%}
     {%- set transaction = 'partition by _ct_identity, trail_name, _ct_start_rba, _ct_start_seqno' -%}
@@ -98,6 +101,10 @@ copied as (
                 then concat('header_malformed: continued is \'', continued, '\'')
             when _ct_kind = 'update' and not coalesce(before_after in ('A', 'B'), false)
                 then concat('header_malformed: before_after is ', coalesce(concat('\'', before_after, '\''), 'null'))
+            {%- if time_fits %}
+            when not ({{ time_fits }})
+                then concat('value_does_not_fit: ', {{ change_tables.misfit({'columns': [io_time]}, ['io_time'], landed) }})
+            {%- endif %}
         end as _ct_own_fault,
         min(_ct_content) over same_position <> max(_ct_content) over same_position as _ct_differs
     from placed
@@ -395,7 +402,7 @@ put_together as (
         _transaction_id,
         io_type as _ct_io_type,
         trans_ind as _ct_trans_ind,
-        io_time as _ct_io_time,
+        {{ change_tables.read_value('io_time', change_tables.landed_tree(io_time, landed), change_tables.type_tree('timestamp')) }} as _ct_io_time,
         _csn,
         format_type as _format_type,
         audit_rba as _audit_rba,

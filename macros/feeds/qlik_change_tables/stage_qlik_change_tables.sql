@@ -207,6 +207,7 @@ judged as (
 {%- endfor -%}
 {{ change_tables.staged_rows(spec, bound, {
     'operation': 'element_at(' ~ codes ~ ', _ct_operation_code)',
+    'seq': 'cast(_change_seq as string)',
     'id': "concat_ws(':', _change_seq, _ct_operation_code, if(_ct_operation_code = 'T', null, " ~ change_tables.key_text(spec) ~ '))',
     'present_columns': [('_ct_is_update', change_tables._sparse_columns(spec, in_raw))],
     'changed_columns': [("_ct_operation_code in ('I', 'U') and _ct_mask_words is not null", masked)],

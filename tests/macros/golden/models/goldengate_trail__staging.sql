@@ -559,8 +559,8 @@ staged_rows as (
 
     select
         `order`,
-        `it's`,
-        `name with spaces`,
+        cast(`it's` as string) as `it's`,
+        cast(`name with spaces` as string) as `name with spaces`,
         amount,
         case when _ct_verdict is null then _ct_kind end as _change_op,
         _ct_first_position as _change_seq,
@@ -589,10 +589,10 @@ staged_rows as (
         case when _ct_verdict['status'] is not null then to_json(_ct_landed_row, map('ignoreNullFields', 'false', 'timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')) end as _raw_row,
         if(_ct_verdict is null, 'accepted', _ct_verdict['status']) as _status,
         _ct_verdict['reason'] as _status_reason,
-        _csn,
-        _format_type,
-        _audit_rba,
-        _audit_pos,
+        try_cast(_csn as string) as _csn,
+        try_cast(_format_type as string) as _format_type,
+        try_cast(_audit_rba as bigint) as _audit_rba,
+        try_cast(_audit_pos as bigint) as _audit_pos,
         case
             when _ct_verdict is null and _ct_parts_differ
                 then 'conflicting_content: pieces of the record were delivered with different contents; the greater ones count'

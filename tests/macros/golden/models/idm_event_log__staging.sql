@@ -223,8 +223,8 @@ staged_rows as (
 
     select
         `order`,
-        `it's`,
-        `name with spaces`,
+        cast(`it's` as string) as `it's`,
+        cast(`name with spaces` as string) as `name with spaces`,
         amount,
         case
             when _ct_verdict is null and _event_type = 4
@@ -262,11 +262,11 @@ staged_rows as (
         case when _ct_verdict['status'] is not null then to_json(_ct_landed_row, map('ignoreNullFields', 'false', 'timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')) end as _raw_row,
         if(_ct_verdict is null, 'accepted', _ct_verdict['status']) as _status,
         _ct_verdict['reason'] as _status_reason,
-        _event_type,
-        _column_name,
-        _old_value,
-        _new_value,
-        _table_key,
+        try_cast(_event_type as int) as _event_type,
+        try_cast(_column_name as string) as _column_name,
+        try_cast(_old_value as string) as _old_value,
+        try_cast(_new_value as string) as _new_value,
+        try_cast(_table_key as string) as _table_key,
         cast(null as string) as _report,
         monotonically_increasing_id() as _ct_place
     from answered

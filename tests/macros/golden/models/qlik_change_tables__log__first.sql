@@ -120,11 +120,11 @@ staged_rows as (
 
     select
         `order`,
-        `it's`,
-        `name with spaces`,
+        cast(`it's` as string) as `it's`,
+        cast(`name with spaces` as string) as `name with spaces`,
         amount,
         case when _ct_verdict is null then element_at(map('I', 'insert', 'U', 'update', 'D', 'delete', 'T', 'truncate'), _ct_operation_code) end as _change_op,
-        _change_seq,
+        cast(_change_seq as string) as _change_seq,
         _changed_at,
         _transaction_id,
         case when _ct_verdict is null then concat_ws(':', _change_seq, _ct_operation_code, if(_ct_operation_code = 'T', null, to_json(struct(`order`, `it's`), map('ignoreNullFields', 'false', 'timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')))) end as _change_id,
@@ -197,8 +197,8 @@ staged_snapshot as (
 
     select
         `order`,
-        `it's`,
-        `name with spaces`,
+        cast(`it's` as string) as `it's`,
+        cast(`name with spaces` as string) as `name with spaces`,
         amount,
         case when _ct_verdict is null then 'snapshot' end as _change_op,
         '' as _change_seq,

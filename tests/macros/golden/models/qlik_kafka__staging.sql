@@ -431,8 +431,8 @@ staged_rows as (
 
     select
         `order`,
-        `it's`,
-        `name with spaces`,
+        cast(`it's` as string) as `it's`,
+        cast(`name with spaces` as string) as `name with spaces`,
         amount,
         case when coalesce(_ct_verdict['status'] <> 'rejected', true) then element_at(map('R', 'snapshot', 'I', 'insert', 'U', 'update', 'D', 'delete'), _ct_operation_code) end as _change_op,
         _change_seq,
