@@ -33,9 +33,6 @@ SHARED = little_data(8) | {
     "spark.shuffle.compress": "false",
     "spark.shuffle.checksum.enabled": "false",
     "spark.hadoop.hive.server2.logging.operation.enabled": "false",
-    # no words for plans, which nothing reads
-    "spark.sql.ui.explainMode": "simple",
-    "spark.sql.debug.maxToStringFields": "0",
     # a statement that a test lets hang keeps a core and a thread
     "spark.master": "local[12]",
     "spark.hadoop.hive.server2.async.exec.threads": "20",

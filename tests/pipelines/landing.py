@@ -116,6 +116,11 @@ class Raw:
         described = dict(row[:2] for row in self.query(f"describe extended {table}"))
         return Path(described["Location"].removeprefix("file:"))
 
+    def texts_have_no_length(self, table: str) -> bool:
+        """Whether no column holds texts of some length alone: Delta describes them as strings, but its log has it."""
+        commits = (self.folder(table) / "_delta_log").glob("*.json")
+        return self.table_format == "iceberg" or not any("CHAR_VARCHAR" in file.read_text() for file in commits)
+
     def partition_columns(self, table: str) -> list[str]:
         """The columns by which a table is partitioned."""
         if self.table_format == "delta":
