@@ -29,6 +29,13 @@
 {% endmacro %}
 
 
+{#- The query of a data test that does not look: it finds nothing. -#}
+{% macro nothing_to_look_at() -%}
+    select 1 as nothing_to_look_at
+    where false
+{%- endmacro %}
+
+
 {#- The columns of a table that a data test reads: see `landed_columns`. Stops where the table is not there. -#}
 {% macro columns_for_data_test(spec, relation, what) %}
     {% set landed = change_tables.landed_columns(spec, relation) %}

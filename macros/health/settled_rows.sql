@@ -4,7 +4,7 @@
     landed since are no mistake.
 -#}
 {% macro settled_rows_accounted_for(log, may_be_purged) -%}
-{%- do return('select 1 as nothing_to_look_at\nwhere false') if not change_tables.data_test_looks() -%}
+{%- do return(change_tables.nothing_to_look_at()) if not change_tables.data_test_looks() -%}
 {%- if may_be_purged is not boolean -%}
     {%- do change_tables.refuse_data_test("`may_be_purged` must be true or false, got " ~ change_tables.shown_value(may_be_purged)) -%}
 {%- endif -%}

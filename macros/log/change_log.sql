@@ -188,7 +188,7 @@
         {{ change_tables.merge_changes(spec, reduced, run, checkpoint, found) }}
         {% endif %}
     {% endcall %}
-    {% do change_tables.drop_stale_batches() %}
+    {% do change_tables.drop_stale_batches(run.checkpoint_before) %}
     {% do return((checkpoint, run.checkpoints + 1 if adds_only else 1)) %}
 {% endmacro %}
 

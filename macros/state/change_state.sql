@@ -100,7 +100,7 @@
         {% set rows = rows + merged['num_inserted_rows'] | int - merged['num_deleted_rows'] | int %}
     {% endif %}
     {% if run.looks %}
-        {% do change_tables.drop_stale_batches() %}
+        {% do change_tables.drop_stale_batches(run.checkpoint_before) %}
         {% do adapter.drop_relation(kept) %}
     {% endif %}
     {% do return(rows) %}

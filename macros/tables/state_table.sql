@@ -75,19 +75,18 @@
 
 
 {#-
-    Drops the batches of the model that runs have left which died, once this run has written. An older run that is still alive does no harm: its
-    write will fail, because the checkpoint that it looked at is replaced.
+    Drops the batches that dead runs have left, once this run has written: those of runs that began before the one whose checkpoint this run
+    has replaced. A run that began later may be alive. Its write will fail, and must find its batch to say why; other logs may still read what
+    it has put together for them (see `shared_rows`).
 -#}
-{% macro drop_stale_batches() %}
-    {#- what an older run has put together for other logs, too, may still be read (see `shared_rows`): it is left alone for a day -#}
-    {% set day_before = (run_started_at - modules.datetime.timedelta(days=1)).strftime('%Y%m%dt') %}
-    {% for table in change_tables.batches_before(this, change_tables.batch_id()) if not table.identifier.endswith('s') or table.identifier.split('__batch_')[-1] < day_before %}
+{% macro drop_stale_batches(checkpoint_before) %}
+    {% for table in change_tables.batches_before(this, checkpoint_before.batch) %}
         {% do adapter.drop_relation(table) %}
     {% endfor %}
 {% endmacro %}
 
 
-{#- The tables with batches of a model that are there, of runs before this one. -#}
+{#- The tables with batches of a model that are there, of runs before `batch`. -#}
 {% macro batches_before(relation, batch, node=none) %}
     {% set prefix = relation.identifier | lower ~ '__batch_' %}
     {% set tables = [] %}

@@ -5,7 +5,7 @@
     at_most   hours, such as 24 or 0.5
 -#}
 {% test log_freshness(model, at_most) %}
-{%- do return('select 1 as nothing_to_look_at\nwhere false') if not change_tables.data_test_looks() -%}
+{%- do return(change_tables.nothing_to_look_at()) if not change_tables.data_test_looks() -%}
 {%- set spec = change_tables.spec_of_data_test('deduplicated_changes') -%}
 {%- if at_most is not number or at_most is boolean or at_most <= 0 -%}
     {%- do change_tables.refuse_data_test("`at_most` must be a number of hours above 0, got " ~ change_tables.shown_value(at_most)) -%}

@@ -6,7 +6,7 @@
             covered, trails that are out of order. That costs what the view `<model>__reports` costs
 -#}
 {% test no_reported_changes(model, folds=false) %}
-{%- do return('select 1 as nothing_to_look_at\nwhere false') if not change_tables.data_test_looks() -%}
+{%- do return(change_tables.nothing_to_look_at()) if not change_tables.data_test_looks() -%}
 {%- set spec = change_tables.spec_of_data_test('deduplicated_changes') -%}
 {%- set log = change_tables.table_of_data_test(model) -%}
 {%- if folds is not boolean -%}

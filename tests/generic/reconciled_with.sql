@@ -6,7 +6,7 @@
     columns   the declared columns that are compared, beside the key. By default all that the truth has
 -#}
 {% test reconciled_with(model, truth, columns=none) %}
-{%- do return('select 1 as nothing_to_look_at\nwhere false') if not change_tables.data_test_looks() -%}
+{%- do return(change_tables.nothing_to_look_at()) if not change_tables.data_test_looks() -%}
 {%- set spec = change_tables.spec_of_data_test('current_state') -%}
 {%- if truth is undefined or truth is none or truth is string or truth.identifier is undefined -%}
     {%- do change_tables.refuse_data_test("`truth` must be a relation, as source('…', '…') or ref('…'), got " ~ change_tables.shown_value(truth)) -%}

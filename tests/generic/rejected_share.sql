@@ -7,7 +7,7 @@
     hours   only what runs of so many hours have met; by default all that the log has
 -#}
 {% test rejected_share(model, above, hours=none) %}
-{%- do return('select 1 as nothing_to_look_at\nwhere false') if not change_tables.data_test_looks() -%}
+{%- do return(change_tables.nothing_to_look_at()) if not change_tables.data_test_looks() -%}
 {%- set spec = change_tables.spec_of_data_test('deduplicated_changes') -%}
 {%- set log = change_tables.table_of_data_test(model) -%}
 {%- set quarantine = change_tables.quarantine_of_data_test(model) -%}

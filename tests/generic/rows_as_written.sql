@@ -3,7 +3,7 @@
     replaced, set back to an older version, or has fewer or more rows than they have written. Rows whose values were changed are not seen.
 -#}
 {% test rows_as_written(model) %}
-{%- do return('select 1 as nothing_to_look_at\nwhere false') if not change_tables.data_test_looks() -%}
+{%- do return(change_tables.nothing_to_look_at()) if not change_tables.data_test_looks() -%}
 {%- set spec = change_tables.spec_of_data_test(['deduplicated_changes', 'current_state', 'history']) -%}
 {%- set state = change_tables.table_of_data_test(model, 'the whole table') -%}
 {%- set cached = change_tables.cached_checkpoint(model) or {} -%}

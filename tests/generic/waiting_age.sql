@@ -5,7 +5,7 @@
     at_most   hours, such as 24 or 0.5
 -#}
 {% test waiting_age(model, at_most) %}
-{%- do return('select 1 as nothing_to_look_at\nwhere false') if not change_tables.data_test_looks() -%}
+{%- do return(change_tables.nothing_to_look_at()) if not change_tables.data_test_looks() -%}
 {%- set spec = change_tables.spec_of_data_test('deduplicated_changes') -%}
 {%- set quarantine = change_tables.quarantine_of_data_test(model) -%}
 {%- if at_most is not number or at_most is boolean or at_most <= 0 -%}

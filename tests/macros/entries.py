@@ -30,8 +30,8 @@ NESTED = {
     "tags": "array<string>",
     "times": "array<timestamp>",
     "fields": "struct<a: int, b: int>",
-    "prices": "map <string, decimal(5,2)>",
-    "lines": "array<map <string, int>>",
+    "prices": "map<string, decimal(5,2)>",
+    "lines": "array<map<string, int>>",
 }
 WITH_FIELDS = NAMES | {"fields": NESTED["fields"]}
 NESTED_LANDED = NESTED | {"tags": "array<int>", "fields": "struct<b:string,a:bigint>", "prices": "map<string,string>"}

@@ -84,12 +84,18 @@ def test_a_log_for_which_nothing_was_written_reads_raw_however_alike_its_query_i
     assert "from lake_raw.trail" in died.rendered
 
 
-def test_what_another_run_shares_is_left_alone_for_a_day(shapes: Shapes) -> None:
+def test_a_batch_is_left_alone_until_the_next_run_but_one_has_written(shapes: Shapes) -> None:
+    replaced = "20260131T100000000000_00000001"
     names = {
-        "kept": ["20260131t110000000000_0000000as", "20260131t120000000000_00000000"],
+        "kept": [
+            replaced.lower(),
+            "20260131t110000000000_0000000a",
+            "20260131t110000000000_0000000as",
+            "20260131t120000000000_00000000",
+        ],
         "dropped": [
-            "20260131t110000000000_0000000b",
-            "20260131t110000000000_0000000cr",
+            "20260131t090000000000_0000000b",
+            "20260131t090000000000_0000000cr",
             "20260129t110000000000_0000000ds",
         ],
     }
@@ -97,7 +103,7 @@ def test_what_another_run_shares_is_left_alone_for_a_day(shapes: Shapes) -> None
     lake = replace(shapes.lake(Shape(LOGS[0])), answers={"^show tables in": rows})
     context = shapes.project.context(LOGS[0], lake)
     macros = context["change_tables"]
-    macros["drop_stale_batches"]()
+    macros["drop_stale_batches"]({"batch": replaced})
     dropped = [sql for sql in shapes.project.sent() if sql.startswith("drop")]
     assert dropped == [f"drop table if exists lake.dedup_feed__trail__batch_{name}" for name in names["dropped"]]
 

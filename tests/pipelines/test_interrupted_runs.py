@@ -119,10 +119,12 @@ def test_builds_that_are_killed_are_made_good_by_the_next(lake: ServedLake) -> N
     lake.serve()
     lake.assert_models(1, untouched)
     lake.assert_models(2, ["dedup_feed__full", "dedup_feed__late"])
-    assert lake.batch_tables() == {"dedup_feed__partial", "current_feed__full", *REPLAYING[1:]}
+    left = {"dedup_feed__partial", "current_feed__full", *REPLAYING[1:]}
+    assert lake.batch_tables() == left
     lake.run()
     lake.assert_models(2)
-    assert lake.batch_tables() == set()
+    # their runs began after those whose checkpoints this run has replaced, and might be alive
+    assert lake.batch_tables() == left
     assert lake.busy() == ({10, 50}, {(1, "a"), (2, "b")})
     for name in NEW:
         assert lake.raw.query(f"select id, name from {SCHEMA}.current_feed__{name}") == [(1, "a")]

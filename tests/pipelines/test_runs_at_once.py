@@ -155,6 +155,8 @@ def test_of_two_runs_at_once_the_second_to_write_a_table_fails_and_leaves_it_as_
     messages = {result.node.name: result.message for result in run.result.results if result.status == "error"}
     assert set(messages) == set(second_to_write)
     for model in ("dedup_feed__full", "current_feed__partial"):
+        # in the words of the error, not only in the statement that Spark shows with it
+        assert "TABLE_OR_VIEW_NOT_FOUND" not in messages[model]
         assert (
             "another run has written to this table at the same time; nothing was changed, run again" in messages[model]
         )
