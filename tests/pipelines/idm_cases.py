@@ -36,7 +36,11 @@ Batches = tuple[list[Row], list[Row]]
 
 
 def event(
-    record_id: int | None, event_type: int | None, key: str | None, column: str | None = None, **told: Any
+    record_id: int | Decimal | None,
+    event_type: int | str | None,
+    key: str | None,
+    column: str | None = None,
+    **told: Any,
 ) -> Row:
     """An event of `usr`; `old`, `new` and fields of the log that are given replace its own."""
     fields = {
@@ -444,7 +448,8 @@ CASES = [
             ("accepted", None): 8,
             ("waiting", "future_event"): 3,
             ("rejected", "event_time_out_of_range"): 4,
-            ("rejected", "event_time_missing"): 4,
+            ("rejected", "event_time_missing"): 1,
+            ("rejected", "value_does_not_fit"): 3,
         },
         {(1, "second", None), (2, "fourteen", None), (3, "now", "3.00"), (4, "first of all", None)},
         landed_columns=EVENT | {"event_time": "string"},
@@ -584,11 +589,16 @@ CASES = [
                 event(13, READ_UPDATE, "id=2", "amount"),
                 # the replica's key is another one
                 event(14, INSERT_ROW, "id=3"),
+                # numbers as texts and with places, as they come out of files and of Oracle
+                event(15, "2.0", "id=2", "name", new="by two"),
+                event(16, "2x", "id=2", "name", new="never"),
+                event(Decimal("17.5"), UPDATE_FIELD, "id=2", "name", new="never"),
             ],
             [],
         ),
-        {("accepted", None): 2, ("rejected", "value_does_not_fit"): 2, ("ignored", "row_gone"): 1},
-        {(1, "one", "1.50"), (2, "two", None)},
+        {("accepted", None): 3, ("rejected", "value_does_not_fit"): 4, ("ignored", "row_gone"): 1},
+        {(1, "one", "1.50"), (2, "by two", None)},
+        landed_columns=EVENT | {"record_id": "decimal(38,10)", "event_type": "string"},
         replica="textual_rows",
     ),
 ]
