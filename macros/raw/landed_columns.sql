@@ -132,6 +132,15 @@
 {% endmacro %}
 
 
+{#- The text of what has landed in a type: a whole number without the zeros that its type has after the point, and the digits of bytes. -#}
+{% macro text_of_landed(value, data_type) %}
+    {% set tree = change_tables.type_tree(data_type) %}
+    {% set text = ('hex(' ~ value ~ ')') if tree.kind == 'binary' else ('cast(' ~ value ~ ' as string)') %}
+    {% do return(text) if tree.kind not in ['float', 'double'] and not tree.places %}
+    {% do return('coalesce(cast(case when ' ~ value ~ ' % 1 = 0 then try_cast(' ~ value ~ ' as decimal(38, 0)) end as string), ' ~ text ~ ')') %}
+{% endmacro %}
+
+
 {% macro landed_value(name, landed) -%}
     {%- set column = landed.get(name | lower, {}) -%}
     {{- 'null' if column.is_absent else column.value or change_tables.quoted(name) -}}

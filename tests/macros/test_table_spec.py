@@ -663,7 +663,8 @@ MISFITS: Mapping[str, tuple[Any, Mapping[str, str], Mapping[str, str], str, str]
                 {"_Change-FieldMap": "array<string>", "_Operation": "date"},
                 "_Operation is bigint, and lands as date: must be boolean, tinyint, smallint, int, bigint, decimal,"
                 " float, double, string; _Change-FieldMap is string, and lands as array<string>: must be boolean,"
-                " tinyint, smallint, int, bigint, decimal, float, double, string, binary, date, timestamp, timestamp_ntz",
+                " tinyint, smallint, int, bigint, decimal, float, double, string, binary, date, timestamp,"
+                " timestamp_ntz",
             ),
         )
     },

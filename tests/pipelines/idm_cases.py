@@ -583,16 +583,16 @@ CASES = [
         "textual",
         (
             [
-                event(10, INSERT_ROW, "id=1"),
-                event(11, INSERT_ROW, "id=2"),
-                event(12, READ_INSERT, "id=2", "name"),
-                event(13, READ_UPDATE, "id=2", "amount"),
+                event(10, str(INSERT_ROW), "id=1"),
+                event(11, str(INSERT_ROW), "id=2"),
+                event(12, str(READ_INSERT), "id=2", "name"),
+                event(13, str(READ_UPDATE), "id=2", "amount"),
                 # the replica's key is another one
-                event(14, INSERT_ROW, "id=3"),
+                event(14, str(INSERT_ROW), "id=3"),
                 # numbers as texts and with places, as they come out of files and of Oracle
                 event(15, "2.0", "id=2", "name", new="by two"),
                 event(16, "2x", "id=2", "name", new="never"),
-                event(Decimal("17.5"), UPDATE_FIELD, "id=2", "name", new="never"),
+                event(Decimal("17.5"), str(UPDATE_FIELD), "id=2", "name", new="never"),
             ],
             [],
         ),

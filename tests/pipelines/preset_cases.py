@@ -449,11 +449,11 @@ CASES: Sequence[Case] = [
         | {"__source_sequence": "string", "__source_snapshot": "string"},
         [
             [
-                [1, "first", "1.5", "c", "false", 1, MILLIS, None, "false"],
+                [1, "first", "1.5", "c", "false", 1, f"{MILLIS}", None, "false"],
                 [1, TOAST, "2.5", "u", "false", 2, f"{MILLIS + 1}", None, "false"],
-                [2, "second", "1", "c", "false", 3, MILLIS, None, "false"],
-                [2, None, None, None, "True", 10, MILLIS, None, "false"],
-                [1, "never", "5", None, "gone", 10, MILLIS, None, "false"],
+                [2, "second", "1", "c", "false", 3, f"{MILLIS}", None, "false"],
+                [2, None, None, None, "True", 10, f"{MILLIS}", None, "false"],
+                [1, "never", "5", None, "gone", 10, f"{MILLIS}", None, "false"],
                 [3, "third", "3", "c", "false", 11, "2026-01-31T12:00:00.002Z", None, "false"],
                 [4, "fourth", "4", "c", "false", 12, "1.769860800003E12", None, "false"],
                 *([1, "never", "5", "u", "false", 13, time, None, "false"] for time in ("soon", "12:00:00", "9" * 20)),

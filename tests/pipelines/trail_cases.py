@@ -385,7 +385,9 @@ def _values() -> list[list[Any]]:
         trail.record(INSERT, ONLY, {"id": "10"}, audit_rba="0000002a:00000155:0001"),
         trail.record(INSERT, ONLY, {"id": "10"}, audit_pos=Decimal("7.5")),
     ]
-    return [["2026-01-31:12:00:00" if value is AT else value for value in record] for record in records]
+    place = list(RECORD).index("audit_rba")
+    told = [["2026-01-31:12:00:00" if value is AT else value for value in record] for record in records]
+    return [[*record[:place], str(record[place]), *record[place + 1 :]] for record in told]
 
 
 def _headers(trail: Trail) -> Batches:

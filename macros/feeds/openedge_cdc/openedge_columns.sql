@@ -227,7 +227,7 @@
 
 
 {% macro openedge_text(column) -%}
-    {{- 'cast(' ~ (change_tables.openedge_quoted(column.name) if column else 'null') ~ ' as string)' -}}
+    {{- change_tables.text_of_landed(change_tables.openedge_quoted(column.name), column.data_type) if column else 'cast(null as string)' -}}
 {%- endmacro %}
 
 
