@@ -590,14 +590,14 @@ CASES = [
                 # the replica's key is another one
                 event(14, str(INSERT_ROW), "id=3"),
                 # numbers as texts and with places, as they come out of files and of Oracle
-                event(15, "2.0", "id=2", "name", new="by two"),
-                event(16, "2x", "id=2", "name", new="never"),
-                event(Decimal("17.5"), str(UPDATE_FIELD), "id=2", "name", new="never"),
+                event(15, "1.0", "id=4", "name", new="four"),
+                event(16, "2x", "id=4", "name", new="never"),
+                event(Decimal("17.5"), str(UPDATE_FIELD), "id=4", "name", new="never"),
             ],
             [],
         ),
         {("accepted", None): 3, ("rejected", "value_does_not_fit"): 4, ("ignored", "row_gone"): 1},
-        {(1, "one", "1.50"), (2, "by two", None)},
+        {(1, "one", "1.50"), (2, "two", None), (4, "four", None)},
         landed_columns=EVENT | {"record_id": "decimal(38,10)", "event_type": "string"},
         replica="textual_rows",
     ),
