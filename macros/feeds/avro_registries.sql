@@ -65,7 +65,7 @@ conv(hex(substring({{ value }}, 2, 4)), 16, 10)
 with waiting_rows as (
 
     select
-        from_json(_raw_row, 'map<string, string>') as _ct_row,
+        transform_keys(from_json(_raw_row, 'map<string, string>'), (name, value) -> lower(name)) as _ct_row,
         regexp_extract(_status_reason, 'schema id \'(.*)\'$', 1) as _ct_schema_id
     from {{ quarantine }}
     where {{ change_tables.is_open('waiting') }}
@@ -74,9 +74,9 @@ with waiting_rows as (
 
 select
     {%- for name in position[:-1] %}
-    _ct_row[{{ change_tables.text_literal(name) }}] as {{ change_tables.quoted(name) }},
+    _ct_row[{{ change_tables.text_literal(name | lower) }}] as {{ change_tables.quoted(name) }},
     {%- endfor %}
-    cast(min(cast(_ct_row[{{ change_tables.text_literal(position[-1]) }}] as bigint)) as string) as {{ change_tables.quoted(position[-1]) }}
+    cast(min(cast(_ct_row[{{ change_tables.text_literal(position[-1] | lower) }}] as bigint)) as string) as {{ change_tables.quoted(position[-1]) }}
 from waiting_rows
 left semi join ({{ schemas }}) as landed_schemas
     on waiting_rows._ct_schema_id = landed_schemas._ct_schema_id

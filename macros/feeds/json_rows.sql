@@ -6,6 +6,23 @@
 {%- endmacro %}
 
 
+{#-
+    Stops where messages land in a column from which they cannot be read: of a struct, the text is no JSON.
+
+    needs_bytes   what needs them to land as bytes, since those that are no UTF-8 would be lost in a text; empty: nothing
+-#}
+{% macro refuse_unread_messages(spec, name, needs_bytes='') %}
+    {% set column = change_tables.landed_columns(spec, spec.relation).get(name | lower) %}
+    {% set kind = change_tables.type_tree(column.data_type).kind if column else 'binary' %}
+    {% if (needs_bytes and kind != 'binary') or kind in ['array', 'map', 'struct'] %}
+        {% do change_tables.refuse_entry(spec,
+            (needs_bytes or "a message") ~ " needs the column " ~ name ~ " of " ~ spec.relation ~ " to be " ~ ("" if needs_bytes else "string or ")
+            ~ "binary, it is " ~ column.data_type
+        ) %}
+    {% endif %}
+{% endmacro %}
+
+
 {#- Bytes or text as JSON can have them: as text where they are valid UTF-8, else as hex digits. -#}
 {% macro readable(name) -%}
     if(is_valid_utf8(cast({{ name }} as string)), cast({{ name }} as string), hex(cast({{ name }} as string)))

@@ -13,6 +13,7 @@
     has_before               SQL for whether there is a row before; none: there never is
     is_broken_before         SQL for rows whose row before is a text that is no object; none: it is no text
     captured                 SQL for the names of the columns that the row has
+    flag_misfit              SQL for what is wrong with a flag that says so; none: there are none
 -#}
 {% macro mapped_images(spec, mapping) %}
     {% set before = change_tables._mapped_row(spec, mapping, 'row_before') if mapping.row_before else none %}
@@ -159,7 +160,11 @@
     {% if flag %}
         {% set flag = flag | lower if spec.settings.column_names == 'ignore_case' else flag %}
         {% set flag = "concat('" ~ flag.replace('{name}', "', name, '") ~ "')" %}
-        {% set is_captured = 'not coalesce(try_cast(_ct_row[' ~ flag ~ '] as boolean), false)' %}
+        {% set flag = '_ct_row[' ~ flag ~ ']' %}
+        {% set is_captured = 'not coalesce(try_cast(' ~ flag ~ ' as boolean), false)' %}
+        {% set misfits = 'filter(map_keys(_ct_row), name -> ' ~ change_tables.does_not_fit(flag, 'boolean') ~ ')' %}
+        {% set misfits = 'array_intersect(' ~ change_tables.names_array(spec.column_names) ~ ', ' ~ change_tables.names_as_declared(spec, misfits) ~ ')' %}
+        {% do images.update({'flag_misfit': change_tables.reason('the flag of column {get(' ~ misfits ~ ', 0)} is not boolean')}) %}
     {% endif %}
     {% set captured = 'map_keys(map_filter(_ct_row, (name, value) -> ' ~ is_captured ~ '))' if is_captured else 'map_keys(_ct_row)' %}
     {% do images.update({'captured': change_tables.names_as_declared(spec, captured)}) %}
@@ -213,11 +218,14 @@
     {% if said.absent %}
         {% do change_tables.refuse_entry(spec, "`not_captured: {absent: true}` is for rows that are maps or JSON objects: a struct, and columns, always have every name") %}
     {% endif %}
-    {% set captured, flags = [], [] %}
+    {% set captured, flags, flag_misfits = [], [], [] %}
     {% for column in spec.columns %}
         {% set value_before = found_before.get(column.name) %}
         {% set is_hidden = change_tables._is_not_captured(spec, mapping, rows.row, column, found[column.name].sql, hidden) %}
         {% do flags.append(is_hidden) if is_hidden %}
+        {% set flag = change_tables._flag_of_column(spec, mapping, rows.row, column) %}
+        {% set unlike = change_tables.does_not_fit(flag.sql, 'boolean', change_tables.type_tree(flag.data_type)) if flag %}
+        {% do flag_misfits.append('case when ' ~ unlike ~ ' then ' ~ change_tables.text_literal('the flag of column ' ~ column.name ~ ' is not boolean') ~ ' end') if unlike %}
         {% set value = change_tables._exact_field(spec, column, found[column.name], rows.row) %}
         {% set sql = value.sql %}
         {% if value_before and column.name not in absent %}
@@ -249,7 +257,10 @@
     {% elif before %}
         {% set has_before = change_tables._key_values(spec, found_before) | join(' is not null or ') ~ ' is not null' %}
     {% endif %}
-    {% do images.update({'is_null': is_null, 'has_before': has_before, 'captured': 'array_compact(array(' ~ captured | join(', ') ~ '))'}) %}
+    {% do images.update({
+        'is_null': is_null, 'has_before': has_before, 'captured': 'array_compact(array(' ~ captured | join(', ') ~ '))',
+        'flag_misfit': 'coalesce(' ~ flag_misfits | join(', ') ~ ', null)' if flag_misfits,
+    }) %}
 {% endmacro %}
 
 
@@ -299,20 +310,20 @@
 {% endmacro %}
 
 
+{#- The flag beside such a column, which says that its value was not captured; none where it always is. -#}
+{% macro _flag_of_column(spec, mapping, row, column) %}
+    {% set flag, missing = (mapping.not_captured or {}).get('flag'), [] %}
+    {% do return(none) if not flag or column.name in spec.key %}
+    {% set field = change_tables._field_of_row(spec, {'template': '{name}'} if row.template else row, column.name, missing, flag) %}
+    {% do return(field if not missing else none) %}
+{% endmacro %}
+
+
 {#- SQL for whether the value of such a column was not captured; empty where it always is. -#}
 {% macro _is_not_captured(spec, mapping, row, column, value, hidden) %}
-    {% set flag = (mapping.not_captured or {}).get('flag') %}
-    {% if column.name in spec.key %}
-        {% do return('') %}
-    {% elif flag %}
-        {% set missing = [] %}
-        {% set field = change_tables._field_of_row(spec, {'template': '{name}'} if row.template else row, column.name, missing, flag) %}
-        {#- a column that never lacks its value has no flag -#}
-        {% do return('' if missing else 'try_cast(' ~ field.sql ~ ' as boolean)') %}
-    {% elif hidden %}
-        {% do return('cast(' ~ value ~ ' as string) in (' ~ hidden ~ ')') %}
-    {% endif %}
-    {% do return('') %}
+    {% set flag = change_tables._flag_of_column(spec, mapping, row, column) %}
+    {% do return('try_cast(' ~ flag.sql ~ ' as boolean)') if flag %}
+    {% do return('cast(' ~ value ~ ' as string) in (' ~ hidden ~ ')' if hidden and column.name not in spec.key else '') %}
 {% endmacro %}
 
 

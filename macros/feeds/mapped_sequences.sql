@@ -23,6 +23,13 @@
 {% endmacro %}
 
 
+{#- A part of the sequence as it landed. A whole number of a type with places has zeros after the point. -#}
+{% macro text_of_sequence(part) -%}
+    {%- set text = 'cast(' ~ part.sql ~ ' as string)' -%}
+    {{- "regexp_replace(" ~ text ~ ", '^([0-9]+)[.]0*$', '$1')" if part.kind == 'number' else text -}}
+{%- endmacro %}
+
+
 {#- The sequence as one text that sorts: each part as wide as all texts of its kind, with `/` between them. Null where one is null. -#}
 {% macro sequence_of_parts(parts) -%}
     {%- set texts = [] -%}

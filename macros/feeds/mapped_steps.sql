@@ -9,7 +9,7 @@
     operation        SQL for the word that says what happened
     operations       what the words mean: word -> insert, update, upsert, delete, truncate, snapshot, ignore
     sequence         the parts of the sequence, the first one first: {sql, kind, length}, see `sequence_kinds`
-    changed_at       SQL for the time of the change, or none
+    changed_at       SQL for the time of the change, or none. `counts_millis`: whether a number in it counts the milliseconds since 1970
     transaction_id   SQL, or none
     row              where the row is that a change leaves: a raw column or a field of one (`after`, `message.after`), which is a map of
                      texts, a struct, or a JSON object as text; or the name of each raw column by that of the declared one, as `new_{name}`.
@@ -23,7 +23,7 @@
 -#}
 {% macro mapping_of(spec) %}
     {% do return(dict({
-        'message': none, 'only': none, 'changed_at': none, 'transaction_id': none, 'row': none, 'row_before': none, 'not_captured': none,
+        'message': none, 'only': none, 'changed_at': none, 'counts_millis': false, 'transaction_id': none, 'row': none, 'row_before': none, 'not_captured': none,
         'position': none, 'bytes_as': 'hex', 'columns': {},
     }, **change_tables.part_of_format(spec, 'mapping'))) %}
 {% endmacro %}
@@ -67,7 +67,7 @@ judged as (
             {%- endif %}
             {%- endfor %}
             {%- if mapping.changed_at %}
-            when {{ change_tables.does_not_fit('_ct_landed_time', 'timestamp') }}
+            when {{ '_changed_at is null and _ct_landed_time is not null' if mapping.counts_millis else change_tables.does_not_fit('_ct_landed_time', 'timestamp') }}
                 then {{ change_tables.rejected("value_does_not_fit: changed_at: '{_ct_landed_time}' is not timestamp") }}
             {%- endif %}
             when _ct_operation = 'truncate'
@@ -93,6 +93,10 @@ judged as (
             {%- if images.written %}
             when _ct_written_misfit is not null
                 then {{ change_tables.rejected('value_does_not_fit: {_ct_written_misfit}') }}
+            {%- endif %}
+            {%- if images.flag_misfit %}
+            when _ct_operation <> 'delete' and _ct_flag_misfit is not null
+                then {{ change_tables.rejected('value_does_not_fit: {_ct_flag_misfit}') }}
             {%- endif %}
             {{ change_tables.value_verdicts(spec, "_ct_operation <> 'delete'", 'row before' if images.has_before, "_ct_operation = 'update'") }}
         end as _ct_verdict
@@ -170,7 +174,7 @@ read_rows as (
         cast({{ mapping.operation }} as string) as _ct_landed_code,
         element_at({{ change_tables.map_of_texts(mapping.operations) }}, cast({{ mapping.operation }} as string)) as _ct_operation,
         {%- for part in mapping.sequence %}
-        cast({{ part.sql }} as string) as _ct_sequence_{{ loop.index }},
+        {{ change_tables.text_of_sequence(part) }} as _ct_sequence_{{ loop.index }},
         {%- endfor %}
         {%- if mapping.changed_at %}
         cast({{ mapping.changed_at }} as string) as _ct_landed_time,
@@ -208,13 +212,8 @@ coalesce({{ mapping.only }}, true){{ ' or _ct_has_waited' if (mapping.message or
 {%- set expected = (mapping.position or []) + ([message.column] if message else []) -%}
 {%- set landed = change_tables.landed_columns(spec, spec.relation, expected, "`position` and the message's column must name some of its columns") -%}
 {%- set registry = (message or {}).registry -%}
-{%- if (registry or (message or {}).avro) and landed and landed[message.column | lower].data_type != 'binary' -%}
-    {#- bytes that are no UTF-8 would be lost -#}
-    {%- do change_tables.refuse_entry(spec,
-        "Avro needs the column " ~ message.column ~ " of " ~ spec.relation ~ " to be binary, it is " ~ landed[message.column | lower].data_type
-    ) -%}
-{%- endif -%}
 {%- if message -%}
+    {%- do change_tables.refuse_unread_messages(spec, message.column, 'Avro' if registry or message.avro else '') -%}
     {#- the text of a message that is not of the type of the entry is kept. Its fields can be in one field of it, its envelope -#}
     {%- set in_envelope = message.envelope ~ ': struct<' ~ message.type ~ '>, ' if message.envelope -%}
     {%- set type = message.type if change_tables.message_is_map(message) else 'struct<_ct_corrupt: string, ' ~ in_envelope ~ message.type ~ '>' -%}
@@ -289,6 +288,9 @@ unpacked as (
             {%- endfor %}
         end as _ct_written_misfit,
         {%- endif %}
+        {%- if images.flag_misfit %}
+        {{ images.flag_misfit }} as _ct_flag_misfit,
+        {%- endif %}
         {%- if images.is_null %}
         {{ images.is_null }} as _ct_lacks_row,
         {%- endif %}
@@ -312,7 +314,7 @@ unpacked as (
         {{ change_tables.sequence_of_parts(mapping.sequence) }} as _change_seq,
         {%- if mapping.changed_at %}
         _ct_landed_time,
-        {{ change_tables.read_value('_ct_landed_time', change_tables.type_tree('string'), change_tables.type_tree('timestamp')) }} as _changed_at,
+        {{ change_tables._time_of_change(mapping) }} as _changed_at,
         {%- endif %}
         _ct_transaction_id as _transaction_id,
         {%- for column in spec.columns_of_format %}
@@ -327,6 +329,16 @@ unpacked as (
 
 )
 {%- endmacro %}
+
+
+{#- The time of a change out of the text that has landed, `_ct_landed_time`. -#}
+{% macro _time_of_change(mapping) %}
+    {% set landed, text = '_ct_landed_time', change_tables.type_tree('string') %}
+    {% set time = change_tables.read_value(landed, text, change_tables.type_tree('timestamp')) %}
+    {% do return(time) if not mapping.counts_millis %}
+    {% set micros = 'try_cast(try_cast(' ~ landed ~ ' as decimal(20, 3)) * 1000 as bigint)' %}
+    {% do return('coalesce(timestamp_micros(' ~ micros ~ '), if(' ~ change_tables.names_no_day(landed) ~ ', null, ' ~ time ~ '))') %}
+{% endmacro %}
 
 
 {#-

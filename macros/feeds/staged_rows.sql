@@ -106,7 +106,7 @@ staged_rows as (
     of pairs of condition and SQL. What is left out is null, if nothing else is said.
 
     A log made of a bare column has its type: of a `varchar(30)` the length, too, which nobody sees of a Delta table, and could not hold what a
-    wider one has later. So texts are cast, and the columns of the format, which nothing has typed.
+    wider one has later. So texts are cast. Any other column has its type in the step: a cast here would lose in silence what does not fit.
 
     operation         what a change does
     id                its identity
@@ -147,7 +147,7 @@ staged_rows as (
         if(_ct_verdict is null, 'accepted', _ct_verdict['status']) as _status,
         _ct_verdict['reason'] as _status_reason,
         {%- for column in spec.columns_of_format %}
-        try_cast({{ column.name }} as {{ column.data_type }}) as {{ column.name }},
+        {{ 'cast(' ~ column.name ~ ' as string) as ' if column.data_type == 'string' }}{{ column.name }},
         {%- endfor %}
         {{ change_tables._of_change(is_change, change.report, 'string') }} as _report,
         {#-

@@ -71,6 +71,21 @@
 {% endmacro %}
 
 
+{#-
+    The raw columns that a format itself reads, as columns of a spec, since what lands in them is read as what lands in declared ones.
+
+    types   name -> type; none where it is not read
+    names   of these alone; none: all
+-#}
+{% macro header_columns(types, names=none) %}
+    {% set columns = [] %}
+    {% for name, type in types.items() if type and (names is none or name in names) %}
+        {% do columns.append({'name': name, 'data_type': type}) %}
+    {% endfor %}
+    {% do return(columns) %}
+{% endmacro %}
+
+
 {#- Stops where a column lands in a type that its declared one is not read from: all such columns at once. -#}
 {% macro refuse_landed_types(spec, relation, landed, columns=none) %}
     {% set found = [] %}
@@ -103,11 +118,27 @@
 -#}
 {% macro typed_columns(spec, landed) -%}
     {%- for column in spec.columns %}
-        {%- set name, value = change_tables.quoted(column.name), change_tables.landed_value(column.name, landed) %}
-        {%- set read = change_tables.read_value(value, change_tables.landed_tree(column, landed), change_tables.type_tree(column.data_type)) %}
+        {%- set name, read = change_tables.quoted(column.name), change_tables.read_landed(column, landed) %}
         {{ read ~ (' as ' ~ name if read != name else '') }},
     {%- endfor -%}
 {%- endmacro %}
+
+
+{#- SQL for what has landed in a column, in its declared type. -#}
+{% macro read_landed(column, landed) %}
+    {% do return(change_tables.read_value(
+        change_tables.landed_value(column.name, landed), change_tables.landed_tree(column, landed), change_tables.type_tree(column.data_type)
+    )) %}
+{% endmacro %}
+
+
+{#- The text of what has landed in a type: a whole number without the zeros that its type has after the point, and the digits of bytes. -#}
+{% macro text_of_landed(value, data_type) %}
+    {% set tree = change_tables.type_tree(data_type) %}
+    {% set text = ('hex(' ~ value ~ ')') if tree.kind == 'binary' else ('cast(' ~ value ~ ' as string)') %}
+    {% do return(text) if tree.kind not in ['float', 'double'] and not tree.places %}
+    {% do return('coalesce(cast(case when ' ~ value ~ ' % 1 = 0 then try_cast(' ~ value ~ ' as decimal(38, 0)) end as string), ' ~ text ~ ')') %}
+{% endmacro %}
 
 
 {% macro landed_value(name, landed) -%}

@@ -13,7 +13,7 @@ from dbt_common.exceptions import CompilationError
 
 from change_tables.udfs.registration import VERSION_SETTING
 from change_tables.version import __version__, compatible_part
-from tests.pipelines import idm_cases, kafka_cases, trail_cases
+from tests.pipelines import idm_cases, kafka_cases, openedge_cases, trail_cases
 from tests.pipelines.consumer import REPOSITORY, Consumer, Entry
 
 from .rendering import Lake, Project
@@ -26,6 +26,7 @@ FORMATS = (
     "debezium, dms, full_loads, goldengate_messages, goldengate_trail, idm_event_log, mapped, openedge_cdc,"
     " qlik_change_tables, qlik_kafka"
 )
+OPENEDGE_LEVEL_0 = {"format": "openedge_cdc", "key_from": "recid", "policy_level": 0, "source_table_number": 12}
 OPENEDGE = {"format": "openedge_cdc", "key": ["id"], "tracking": "right", "source_table_number": 12}
 RECID = {"format": "openedge_cdc", "key_from": "recid", "tracking": "right", "source_table_number": 12}
 COLUMNS = {"id": "bigint", "name": "string"}
@@ -624,9 +625,57 @@ MISFITS: Mapping[str, tuple[Any, Mapping[str, str], Mapping[str, str], str, str]
                 ["trail_seqno", "trail_rba", "io_type", "trans_ind"],
             ),
             ("dedup", "positions", TRAIL, trail_cases.RECORD, ["trail_seqno", "trail_rba"]),
-            ("stg", "types", EVENTS, idm_cases.EVENT, ["event_type"]),
         )
     },
+    # what a feed itself reads, in types from which it cannot be read
+    **{
+        f"{name}_in_other_types": (
+            spec,
+            columns,
+            landed | others,
+            "stg",
+            f"columns of mistakes_raw.{name}_in_other_types must land in types that the declared ones are read from"
+            f" (see docs/landed_types.md): {said}",
+        )
+        for name, spec, columns, landed, others, said in (
+            (
+                "images",
+                TRAIL,
+                COLUMNS,
+                trail_cases.RECORD,
+                {"after_data": "struct<id:bigint>", "tokens": "string", "rec_count": "binary"},
+                "after_data is map<string, string>, and lands as struct<id:bigint>: must be map<…>; tokens is"
+                " map<string, string>, and lands as string: must be map<…>",
+            ),
+            (
+                "times",
+                EVENTS,
+                COLUMNS,
+                idm_cases.EVENT,
+                {"event_time": "bigint"},
+                "event_time is timestamp, and lands as bigint: must be string, date, timestamp, timestamp_ntz",
+            ),
+            (
+                "maps",
+                OPENEDGE_LEVEL_0,
+                {},
+                openedge_cases.TRACKING,
+                {"_Change-FieldMap": "array<string>", "_Operation": "date"},
+                "_Operation is bigint, and lands as date: must be boolean, tinyint, smallint, int, bigint, decimal,"
+                " float, double, string; _Change-FieldMap is string, and lands as array<string>: must be boolean,"
+                " tinyint, smallint, int, bigint, decimal, float, double, string, binary, date, timestamp,"
+                " timestamp_ntz",
+            ),
+        )
+    },
+    "messages_as_structs": (
+        KAFKA,
+        COLUMNS,
+        kafka_cases.RECORD | {"value": "struct<data:map<string,string>>"},
+        "stg",
+        "a message needs the column value of mistakes_raw.messages_as_structs to be string or binary, it is"
+        " struct<data:map<string,string>>",
+    ),
     "text_looks_back": (
         AS_TEXT | {"arrival": "at", "lookback": 2},
         COLUMNS,

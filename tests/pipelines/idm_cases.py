@@ -36,7 +36,11 @@ Batches = tuple[list[Row], list[Row]]
 
 
 def event(
-    record_id: int | None, event_type: int | None, key: str | None, column: str | None = None, **told: Any
+    record_id: int | Decimal | None,
+    event_type: int | str | None,
+    key: str | None,
+    column: str | None = None,
+    **told: Any,
 ) -> Row:
     """An event of `usr`; `old`, `new` and fields of the log that are given replace its own."""
     fields = {
@@ -444,7 +448,8 @@ CASES = [
             ("accepted", None): 8,
             ("waiting", "future_event"): 3,
             ("rejected", "event_time_out_of_range"): 4,
-            ("rejected", "event_time_missing"): 4,
+            ("rejected", "event_time_missing"): 1,
+            ("rejected", "value_does_not_fit"): 3,
         },
         {(1, "second", None), (2, "fourteen", None), (3, "now", "3.00"), (4, "first of all", None)},
         landed_columns=EVENT | {"event_time": "string"},
@@ -578,17 +583,22 @@ CASES = [
         "textual",
         (
             [
-                event(10, INSERT_ROW, "id=1"),
-                event(11, INSERT_ROW, "id=2"),
-                event(12, READ_INSERT, "id=2", "name"),
-                event(13, READ_UPDATE, "id=2", "amount"),
+                event(10, str(INSERT_ROW), "id=1"),
+                event(11, str(INSERT_ROW), "id=2"),
+                event(12, str(READ_INSERT), "id=2", "name"),
+                event(13, str(READ_UPDATE), "id=2", "amount"),
                 # the replica's key is another one
-                event(14, INSERT_ROW, "id=3"),
+                event(14, str(INSERT_ROW), "id=3"),
+                # numbers as texts and with places, as they come out of files and of Oracle
+                event(15, "1.0", "id=4", "name", new="four"),
+                event(16, "2x", "id=4", "name", new="never"),
+                event(Decimal("17.5"), str(UPDATE_FIELD), "id=4", "name", new="never"),
             ],
             [],
         ),
-        {("accepted", None): 2, ("rejected", "value_does_not_fit"): 2, ("ignored", "row_gone"): 1},
-        {(1, "one", "1.50"), (2, "two", None)},
+        {("accepted", None): 3, ("rejected", "value_does_not_fit"): 4, ("ignored", "row_gone"): 1},
+        {(1, "one", "1.50"), (2, "two", None), (4, "four", None)},
+        landed_columns=EVENT | {"record_id": "decimal(38,10)", "event_type": "string"},
         replica="textual_rows",
     ),
 ]

@@ -350,7 +350,9 @@ CASES = [
         [
             _of_files.records(
                 body("I", 10, row(1, "whole"), transactionEventCounter="1", transactionLastEvent="true"),
-                body("I", 20, row(2, "open"), transactionId="00AC", transactionEventCounter="1"),
+                body("I", 20, row(2, "open"), transactionId="00AC", transactionEventCounter="1.0"),
+                # not known to be whole, and applied before it was
+                body("U", 30, row(1, "open"), transactionId="00AD", transactionEventCounter="first"),
             ),
             _of_files.records(
                 body(
@@ -363,7 +365,7 @@ CASES = [
                 ),
             ),
         ],
-        {("accepted", None): 3},
+        {("accepted", None): 3, ("rejected", "value_does_not_fit"): 1},
         [{(1, "whole")}, {(1, "the rest"), (2, "open")}],
         landed_as="parquet",
     ),

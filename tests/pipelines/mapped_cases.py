@@ -67,7 +67,7 @@ def message(offset: int, op: str | None, pos: str | None, topic: str | None = "o
     return [topic, 0, offset, json.dumps({"op": op, "ts": 1769860800000, "pos": pos, **images}).encode()]
 
 
-STRUCT = "struct<id:bigint,name:string,name_missing:boolean,amount:decimal(10,2)>"
+STRUCT = "struct<id:bigint,name:string,name_missing:string,amount:decimal(10,2)>"
 STRUCTS = {
     "format": "mapped",
     "key": ["id"],
@@ -85,7 +85,7 @@ STRUCTS = {
 }
 STRUCTS_LANDED = {
     "kind": "int",
-    "scn": "decimal(20,0)",
+    "scn": "decimal(38,10)",  # as Spark reads Oracle's numbers
     "rs_id": "string",
     "hex": "string",
     "new": STRUCT,
@@ -98,14 +98,14 @@ def struct(id_: Any, name: Any = None, amount: Any = None, missing: str = "false
     shown = "null" if name is None else f"'{name}'"
     number = f"cast({amount or 'null'} as decimal(10,2))"
     return Expression(
-        f"named_struct('id', cast({id_} as bigint), 'name', {shown}, 'name_missing', {missing}, 'amount', {number})"
+        f"named_struct('id', cast({id_} as bigint), 'name', {shown}, 'name_missing', '{missing}', 'amount', {number})"
     )
 
 
 NONE = Expression(f"cast(null as {STRUCT})")
 
 
-def of_structs(kind: int, scn: int, new: Any, old: Any = NONE, rs_id: str = "0001", number: str = "a") -> list[Any]:
+def of_structs(kind: int, scn: float, new: Any, old: Any = NONE, rs_id: str = "0001", number: str = "a") -> list[Any]:
     """A raw row with both images."""
     values = (kind, f"{scn}BD", repr(rs_id), repr(number), new, old)
     return [value if isinstance(value, Expression) else Expression(str(value)) for value in values]
@@ -532,10 +532,17 @@ CASES: Sequence[Case] = [
                 of_structs(1, 12, NONE),
                 of_structs(2, 12, struct(2, "not moved", "7"), struct("null", "x"), rs_id="0003"),
                 of_structs(1, 13, struct(5, "x"), rs_id="00001"),
+                of_structs(1, 13.5, struct(5, "x")),
+                of_structs(2, 15, struct(1, None, "5", "perhaps")),
             ],
             [of_structs(3, 14, NONE, struct(4, "moved")), of_structs(2, 3, struct(1, None, "3.5", "false"))],
         ],
-        {("accepted", None): 9, ("rejected", "data_missing"): 1, ("rejected", "change_seq_malformed"): 1},
+        {
+            ("accepted", None): 9,
+            ("rejected", "data_missing"): 1,
+            ("rejected", "change_seq_malformed"): 2,
+            ("rejected", "value_does_not_fit"): 1,
+        },
         [
             {(1, "a", "2.50"), (2, "not moved", "7.00"), (4, "moved", None)},
             {(1, None, "3.50"), (2, "not moved", "7.00")},

@@ -157,6 +157,7 @@ def _of_goldengate() -> list[list[list[Any]]]:
         operation("I", "12 34", after=row(5)),
         operation("I", 3500, after={"name": "no key"}),
         operation("I", 3600, before={}, after={}),
+        operation("U", 3700, before={"id": 1}, after={"id": 1, "name": None, "name_isMissing": "perhaps"}),
     ]
     second = [operation("T", 4000), operation("I", 4100, after=row(6, "after the truncate"))]
     return records(first, second)
@@ -443,20 +444,32 @@ CASES: Sequence[Case] = [
     Case(
         Entry("flattened", DEBEZIUM | {"connector": "postgresql", "layout": "flattened"}, COLUMNS, ALL),
         LANDED
-        | {"__op": "string", "__deleted": "string", "__source_lsn": "bigint", "__source_ts_ms": "bigint"}
+        # numbers with places, and times as texts: of a converter, and of a floating-point number
+        | {"__op": "string", "__deleted": "string", "__source_lsn": "decimal(38,10)", "__source_ts_ms": "string"}
         | {"__source_sequence": "string", "__source_snapshot": "string"},
         [
             [
-                [1, "first", "1.5", "c", "false", 1, MILLIS, None, "false"],
-                [1, TOAST, "2.5", "u", "false", 2, MILLIS, None, "false"],
-                [2, "second", "1", "c", "false", 3, MILLIS, None, "false"],
-                [2, None, None, "d", "true", 10, MILLIS, None, "false"],
+                [1, "first", "1.5", "c", "false", 1, f"{MILLIS}", None, "false"],
+                [1, TOAST, "2.5", "u", "false", 2, f"{MILLIS + 1}", None, "false"],
+                [2, "second", "1", "c", "false", 3, f"{MILLIS}", None, "false"],
+                [2, None, None, None, "True", 10, f"{MILLIS}", None, "false"],
+                [1, "never", "5", None, "gone", 10, f"{MILLIS}", None, "false"],
+                [3, "third", "3", "c", "false", 11, "2026-01-31T12:00:00.002Z", None, "false"],
+                [4, "fourth", "4", "c", "false", 12, "1.769860800003E12", None, "false"],
+                *([1, "never", "5", "u", "false", 13, time, None, "false"] for time in ("soon", "12:00:00", "9" * 20)),
             ],
             [],
         ],
-        {("accepted", None): 4},
-        [{(1, "first", "2.50")}] * 2,
-        shown="id, name, cast(amount as string)",
+        {("accepted", None): 6, ("rejected", "value_does_not_fit"): 3, ("rejected", "unknown_operation"): 1},
+        [
+            {
+                (1, "first", "2.50", "2026-01-31 12:00:00.001"),
+                (3, "third", "3.00", "2026-01-31 12:00:00.002"),
+                (4, "fourth", "4.00", "2026-01-31 12:00:00.003"),
+            }
+        ]
+        * 2,
+        shown="id, name, cast(amount as string), cast(_changed_at as string)",
     ),
     Case(
         Entry("dms", DMS, COLUMNS, ALL),
@@ -465,6 +478,7 @@ CASES: Sequence[Case] = [
             [
                 dms("I", None, 1, "loaded", "1"),
                 dms(None, None, 2, "loaded without Op", "1"),
+                dms("", None, 6, "loaded with an empty Op", "1"),
                 dms("U", 2, 1, "changed", "1", before=[1]),
                 dms("I", 3, 3, "third", "1"),
                 dms("U", None, 1, "a change without its sequence", "1"),
@@ -473,8 +487,11 @@ CASES: Sequence[Case] = [
             ],
             [dms("D", 5, 2, "loaded without Op", "1")],
         ],
-        {("accepted", None): 6, ("rejected", "change_seq_missing"): 1, ("rejected", "change_seq_malformed"): 1},
-        [{(1, "changed"), (2, "loaded without Op"), (4, "moved")}, {(1, "changed"), (4, "moved")}],
+        {("accepted", None): 7, ("rejected", "change_seq_missing"): 1, ("rejected", "change_seq_malformed"): 1},
+        [
+            {(1, "changed"), (2, "loaded without Op"), (4, "moved"), (6, "loaded with an empty Op")},
+            {(1, "changed"), (4, "moved"), (6, "loaded with an empty Op")},
+        ],
     ),
     # a part of the key that is null moves as any other
     Case(
@@ -503,6 +520,7 @@ CASES: Sequence[Case] = [
             ("rejected", "change_seq_malformed"): 1,
             ("rejected", "key_missing"): 1,
             ("rejected", "data_missing"): 1,
+            ("rejected", "value_does_not_fit"): 1,
         },
         [{(1, "only the name", "99999999.99"), (3, "moved", "1.50")}, {(6, "after the truncate", "1.50")}],
         shown="id, name, cast(amount as string)",

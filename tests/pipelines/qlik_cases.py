@@ -49,8 +49,9 @@ def texts(number: int, oper: str, id_: str, timestamp: str | None = None, **valu
 
 
 def partitioned(row: list[Any], day: int | None) -> list[Any]:
-    """A row with partition_name after its headers, and the day of its arrival as the last column."""
+    """A row with its transaction as bytes, partition_name after its headers, and the day of its arrival at the end."""
     headers, data = row[: len(HEADERS)], row[len(HEADERS) :]
+    headers[5] = bytes.fromhex(headers[5])
     return [*headers, "20260131T120000_20260131T130000", *data, day and dt.date(2026, 1, day)]
 
 
@@ -263,7 +264,10 @@ CASES = [
             },
             COLUMNS,
         ),
-        _prefixed(list(HEADERS), prefix="") | {"partition_name": "string"} | COLUMNS | {"batch": "date"},
+        _prefixed(list(HEADERS), prefix="", transaction_id="binary")
+        | {"partition_name": "string"}
+        | COLUMNS
+        | {"batch": "date"},
         [
             [
                 partitioned(full(10, "I", 1, "a"), 1),
@@ -279,7 +283,8 @@ CASES = [
             ],
         ],
         {("accepted", None): 8},
-        [{(3, "c")}, {(1, "again"), (6, "no arrival")}],
+        [{(3, "c", "00AB")}, {(1, "again", "00AB"), (6, "no arrival", "00AB")}],
+        shown="id, name, _transaction_id",
         # the eighth bit from the most significant end of two bytes is the first data column after eight headers
         reported={(f"{seq(60)}:U:6", "key_move_without_before")},
         landed_as="delta partitioned by (batch)",

@@ -134,6 +134,11 @@ def test_the_places_in_the_log_of_the_source_are_carried(raw: Raw) -> None:
         " order by _change_seq"
     )
     assert rows == [(7900, 7), (7800, 7), (7700, 7), (7600, 7)]
+    # also where they land as texts, and as numbers with places
+    rows = raw.query(
+        f"select id, _audit_rba, _audit_pos from {SCHEMA}.dedup_feed__values where id in (1, 7) order by id"
+    )
+    assert rows == [(1, 7900, 7), (7, 7300, 7)]
 
 
 @pytest.mark.usefixtures("results")

@@ -194,7 +194,8 @@ def kept(consumer: Callable[[str], Consumer], raw: Raw) -> Kept:
     raw.create(f"{SCHEMA}_raw.tracked", openedge_cases.HEADERS | openedge_cases.LANDED | {"landed": "int"}, "delta")
     raw.create(f"{SCHEMA}_raw.tracking", openedge_cases.TRACKING, "delta")
     raw.create(f"{SCHEMA}_raw.avro", kafka_cases.RECORD, "delta")
-    raw.create(f"{SCHEMA}_raw.registered", preset_cases.KAFKA | {"value": "binary"}, "delta")
+    in_capitals = {name.upper(): data_type for name, data_type in (preset_cases.KAFKA | {"value": "binary"}).items()}
+    raw.create(f"{SCHEMA}_raw.registered", in_capitals, "delta")
     raw.create(f"{SCHEMA}_raw.registry", {"id": "bigint", "schema": "string"}, "delta")
     kept.run("--exclude", *(f"stg_*{name}" for name in ("compared", "loaded", *WAITING)))  # which nothing here reads
     return kept

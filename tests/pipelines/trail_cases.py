@@ -381,8 +381,13 @@ def _values() -> list[list[Any]]:
         trail.record(INSERT, ONLY, {"id": "9", "bytes": "0"}),
         trail.record(DELETE, ONLY, None, {"id": "5", "small": "no number, and of no account"}),
         trail.record(INSERT, ONLY, {"id": "10"}, io_time="no time"),
+        # the place in the log of SQL Server is no number
+        trail.record(INSERT, ONLY, {"id": "10"}, audit_rba="0000002a:00000155:0001"),
+        trail.record(INSERT, ONLY, {"id": "10"}, audit_pos=Decimal("7.5")),
     ]
-    return [["2026-01-31:12:00:00" if value is AT else value for value in record] for record in records]
+    place = list(RECORD).index("audit_rba")
+    told = [["2026-01-31:12:00:00" if value is AT else value for value in record] for record in records]
+    return [[*record[:place], str(record[place]), *record[place + 1 :]] for record in told]
 
 
 def _headers(trail: Trail) -> Batches:
@@ -778,7 +783,7 @@ def _case(
     columns: Mapping[str, str] = COLUMNS,
     identifier: str | None = None,
     landed_as: str = TABLE_FORMAT,
-    io_time: str = "timestamp",
+    landed_columns: Mapping[str, str] = RECORD,
     **spec: Any,
 ) -> Case:
     return Case(
@@ -789,7 +794,7 @@ def _case(
             tests={"dedup": ["change_tables.raw_rows_accounted_for"]},
             identifier=identifier,
         ),
-        None if identifier else RECORD | {"io_time": io_time},
+        None if identifier else landed_columns,
         batches,
         reasons,
         current if len(current) == 2 else [current[0], current[0]],
@@ -832,7 +837,7 @@ CASES = [
     _case(
         "values",
         (_values(), []),
-        {("accepted", None): 7, ("rejected", "value_does_not_fit"): 6},
+        {("accepted", None): 7, ("rejected", "value_does_not_fit"): 8},
         {
             (1, "2026-01-31 12:00:00.123456", "2026-01-31", None, None, None, None),
             (2, "2026-01-31 12:00:00.1", "2026-01-31", None, None, None, None),
@@ -842,7 +847,7 @@ CASES = [
         },
         shown="id, cast(at as string), cast(day as string), cast(price as string), small, flag, hex(bytes)",
         columns=VALUES,
-        io_time="string",
+        landed_columns=RECORD | {"io_time": "string", "audit_rba": "string", "audit_pos": "decimal(38,10)"},
     ),
     _case(
         "padded",
@@ -890,7 +895,7 @@ CASES = [
         shown="region, number, name, cast(_changed_at as string)",
         columns=PLACES,
         key=["region", "number"],
-        io_time="timestamp_ntz",
+        landed_columns=RECORD | {"io_time": "timestamp_ntz"},
     ),
 ]
 

@@ -10,7 +10,9 @@
     {% set deleted = change_tables.debezium_field(spec, 'deleted') if is_flat %}
     {% if is_flat %}
         {% set operation = 'coalesce(' ~ (operation or 'null') ~ ", 'upsert')" %}
-        {% set operation = 'if(' ~ deleted ~ " = 'true', 'd', " ~ operation ~ ')' if deleted else operation %}
+        {#- one that is no boolean is no word for an operation, either -#}
+        {% set is_deleted = 'try_cast(' ~ deleted ~ ' as boolean)' %}
+        {% set operation = 'if(' ~ is_deleted ~ ", 'd', if(" ~ is_deleted ~ ' is null and ' ~ deleted ~ ' is not null, cast(' ~ deleted ~ ' as string), ' ~ operation ~ '))' if deleted else operation %}
     {% endif %}
     {% set changed_at = change_tables.debezium_field(spec, 'ts_ms', of_source=true) %}
     {% set table = change_tables.debezium_field(spec, 'table', of_source=true) %}
@@ -35,7 +37,8 @@
         'operation': operation,
         'operations': {'c': 'insert', 'r': 'snapshot', 'u': 'update', 'd': 'delete', 't': 'truncate', 'm': 'ignore', 'upsert': 'upsert'},
         'sequence': change_tables.sequence_parts(spec.sequence or change_tables._debezium_sequence(spec)),
-        'changed_at': 'timestamp_micros(try_multiply(try_cast(' ~ changed_at ~ ' as bigint), 1000))' if changed_at else none,
+        'changed_at': changed_at,
+        'counts_millis': true,
         'transaction_id': change_tables.first_given(ids),
         'row': {'message': 'message.after', 'columns': 'after', 'flattened_message': 'message'}.get(layout),
         'row_before': {'message': 'message.before', 'columns': 'before'}.get(layout),

@@ -8,7 +8,7 @@
         spec, spec.relation, [spec.operation_column, spec.sequence_column, spec.time_column] | select | list,
         "name the columns that DMS adds, see docs/feeds/dms.md"
     ) %}
-    {% set operation = 'cast(' ~ change_tables.quoted(spec.operation_column) ~ ' as string)' %}
+    {% set operation = "nullif(cast(" ~ change_tables.quoted(spec.operation_column) ~ " as string), '')" %}
     {% set sequence = "nullif(cast(" ~ change_tables.quoted(spec.sequence_column) ~ " as string), '')" %}
     {% set is_load = sequence ~ ' is null and coalesce(' ~ operation ~ ", 'I') = 'I'" %}
     {% do return({

@@ -178,7 +178,7 @@ where _ct_lowest < _ct_highest_before
 {% macro goldengate_trail_unclaimed_steps(specs) %}
     {%- do change_tables.landed_columns(
         specs[0], specs[0].relation, change_tables.trail_columns(),
-        "trails land one row a record, with the fields of its header and its two images as maps"
+        "trails land one row a record, with the fields of its header and its two images as maps", numbers=['io_type']
     ) -%}
 unclaimed as (
 

@@ -26,9 +26,7 @@
         "trails land one row a record, with the fields of its header and its two images as maps",
         numbers=['trail_seqno', 'trail_rba', 'io_type', 'trans_ind']
     ) -%}
-    {%- set io_time = {'name': 'io_time', 'data_type': 'timestamp'} -%}
-    {%- do change_tables.refuse_landed_types(spec, spec.relation, landed, [io_time]) -%}
-    {%- set time_fits = change_tables.fits({'columns': [io_time]}, ['io_time'], landed) -%}
+    {%- do change_tables.refuse_landed_types(spec, spec.relation, landed, change_tables.header_columns(change_tables.trail_columns())) -%}
     {%- set names = change_tables.text_literals(specs | map(attribute='settings') | map(attribute='table_name')) -%}
     {%- set opens_all = "_ct_transaction = 'open' and struct(trail_seqno, trail_rba) = struct(_ct_start_seqno, _ct_start_rba)" -%}
     {%- set transaction = 'partition by _ct_identity, trail_name, _ct_start_rba, _ct_start_seqno' -%}
@@ -41,7 +39,7 @@
     {%- if asks_log -%}
         {%- set stands_before = '(' ~ stands_before ~ ' or _ct_first_logged < ' ~ change_tables.trail_position('_ct_start_seqno', '_ct_start_rba') ~ ')' -%}
     {%- endif -%}
-{{ change_tables.trail_header_steps(spec, bound) }},
+{{ change_tables.trail_header_steps(spec, bound, landed) }},
 
 -- transactions are looked for file by file, so that no trail is sorted as a whole
 files as (
@@ -101,10 +99,8 @@ copied as (
                 then concat('header_malformed: continued is \'', continued, '\'')
             when _ct_kind = 'update' and not coalesce(before_after in ('A', 'B'), false)
                 then concat('header_malformed: before_after is ', coalesce(concat('\'', before_after, '\''), 'null'))
-            {%- if time_fits %}
-            when not ({{ time_fits }})
-                then concat('value_does_not_fit: ', {{ change_tables.misfit({'columns': [io_time]}, ['io_time'], landed) }})
-            {%- endif %}
+            when _ct_header_misfit is not null
+                then concat('value_does_not_fit: ', _ct_header_misfit)
         end as _ct_own_fault,
         min(_ct_content) over same_position <> max(_ct_content) over same_position as _ct_differs
     from placed
@@ -402,11 +398,11 @@ put_together as (
         _transaction_id,
         io_type as _ct_io_type,
         trans_ind as _ct_trans_ind,
-        {{ change_tables.read_value('io_time', change_tables.landed_tree(io_time, landed), change_tables.type_tree('timestamp')) }} as _ct_io_time,
+        {%- for column in change_tables.header_columns(change_tables.trail_columns(), ['io_time', 'audit_rba', 'audit_pos']) %}
+        {{ change_tables.read_landed(column, landed) }} as {{ '_ct_io_time' if column.name == 'io_time' else '_' ~ column.name }},
+        {%- endfor %}
         _csn,
         format_type as _format_type,
-        audit_rba as _audit_rba,
-        audit_pos as _audit_pos,
         _ct_landed_row
     from with_other_half
 
@@ -415,19 +411,17 @@ put_together as (
 
 
 {#- The records by their headers: of what kind they are, and whether a transaction begins or ends. The last step is `headers`. -#}
-{% macro trail_header_steps(spec, bound) -%}
+{% macro trail_header_steps(spec, bound, landed) -%}
+{%- set maps = change_tables.header_columns(change_tables.trail_columns(), ['before_data', 'after_data', 'tokens']) -%}
+{%- set checked = maps + change_tables.header_columns(change_tables.trail_columns(), ['io_time', 'audit_rba', 'audit_pos']) -%}
 landed as (
 
     select
-        {{ change_tables.column_list(change_tables.trail_columns()) }},
-        {{ change_tables.trail_position_fault() }} is null as _ct_has_position,
-        case when trans_ind in (0, 3) then coalesce(tokens['LOGCSN'], tokens['L']) end as _ct_landed_csn,
-        case when trans_ind in (0, 3) then coalesce(tokens['TRANID'], tokens['6']) end as _ct_landed_transaction_id,
+        {{ change_tables.column_list(change_tables.trail_columns() | reject('in', maps | map(attribute='name') | list)) }},
+        {{- change_tables.typed_columns({'columns': maps}, landed) }}
+        {{ change_tables.misfit({'columns': checked}, checked | map(attribute='name') | list, landed) }} as _ct_header_misfit,
         {{- change_tables.arrival_column(bound.arrival) }}
-        xxhash64(
-            hdr_ind, table_name, io_type, trans_ind, before_after, continued,
-            map_keys(before_data), map_values(before_data), map_keys(after_data), map_values(after_data)
-        ) as _ct_content
+        {{ change_tables.trail_position_fault() }} is null as _ct_has_position
     from {{ spec.relation }}
     {{- change_tables.where([bound.predicate, bound.get('until')]) }}
 
@@ -437,6 +431,12 @@ kinds as (
 
     select /*+ broadcast(io_types) */
         landed.*,
+        case when trans_ind in (0, 3) then coalesce(tokens['LOGCSN'], tokens['L']) end as _ct_landed_csn,
+        case when trans_ind in (0, 3) then coalesce(tokens['TRANID'], tokens['6']) end as _ct_landed_transaction_id,
+        xxhash64(
+            hdr_ind, table_name, io_type, trans_ind, before_after, continued,
+            map_keys(before_data), map_values(before_data), map_keys(after_data), map_values(after_data)
+        ) as _ct_content,
         if(io_types.kind = 'key_update', 'update', io_types.kind) as _ct_kind,
         coalesce(io_types.kind = 'key_update', false) as _ct_is_key_update
     from landed
@@ -459,12 +459,15 @@ headers as (
 {%- endmacro %}
 
 
+{#- The columns of a record, with the types in which they are read; none: not at all. -#}
 {% macro trail_columns() %}
-    {% do return([
-        'trail_name', 'trail_seqno', 'trail_rba', 'hdr_ind', 'undo_flag', 'rec_length', 'io_type', 'trans_ind', 'syskey_len',
-        'audit_rba', 'audit_pos', 'continued', 'partition_ind', 'before_after', 'io_time', 'orig_node', 'format_type', 'incomplete',
-        'rec_count', 'table_name', 'before_data', 'after_data', 'tokens',
-    ]) %}
+    {% do return({
+        'trail_name': 'string', 'trail_seqno': 'bigint', 'trail_rba': 'bigint', 'hdr_ind': 'string', 'undo_flag': none, 'rec_length': none,
+        'io_type': 'int', 'trans_ind': 'int', 'syskey_len': none, 'audit_rba': 'bigint', 'audit_pos': 'bigint', 'continued': 'string',
+        'partition_ind': none, 'before_after': 'string', 'io_time': 'timestamp', 'orig_node': none, 'format_type': 'string',
+        'incomplete': none, 'rec_count': none, 'table_name': 'string', 'before_data': 'map<string, string>',
+        'after_data': 'map<string, string>', 'tokens': 'map<string, string>',
+    }) %}
 {% endmacro %}
 
 

@@ -9,23 +9,28 @@
     {%- set multi_valued = change_tables.text_literals(spec.multi_valued | map(attribute='name')) -%}
     {%- set texts = change_tables.texts_of_rows(spec, bytes_as='base64') -%}
     {%- set landed = change_tables.landed_columns(
-        spec, spec.relation, change_tables._event_log_columns(), "event logs land by the names of their columns", numbers=['event_type']
+        spec, spec.relation, change_tables._event_log_columns(), "event logs land by the names of their columns"
     ) -%}
-    {%- set is_text = change_tables.landed_tree({'name': 'event_time', 'data_type': 'timestamp'}, landed).kind == 'string' -%}
+    {%- set header, read = change_tables.header_columns(change_tables._event_log_columns()), {} -%}
+    {%- do change_tables.refuse_landed_types(spec, spec.relation, landed, header) -%}
+    {%- for column in header -%}
+        {%- do read.update({column.name: change_tables.read_landed(column, landed)}) -%}
+    {%- endfor %}
 landed as (
 
     select
-        try_cast(record_id as bigint) as _ct_record_id,
-        status as _ct_logged_status,
-        event_type as _event_type,
-        {{ 'if(' ~ change_tables.names_no_day('event_time') ~ ', null, ' if is_text }}try_cast(event_time as timestamp){{ ')' if is_text }} as _ct_event_time,
-        perpetrator as _ct_perpetrator,
-        table_key as _table_key,
-        column_name as _ct_logged_column,
-        old_value as _old_value,
-        new_value as _new_value,
-        case when event_type not in (4, 5, 6) then {{ change_tables._name_of_column(names, 'column_name') }} end as _column_name,
-        parse_table_key(table_key) as _ct_parsed_key,
+        {{ read.record_id }} as _ct_record_id,
+        {{ read.status }} as _ct_logged_status,
+        {{ read.event_type }} as _event_type,
+        {{ read.event_time }} as _ct_event_time,
+        {{ read.perpetrator }} as _ct_perpetrator,
+        {{ read.table_key }} as _table_key,
+        {{ read.column_name }} as _ct_logged_column,
+        {{ read.old_value }} as _old_value,
+        {{ read.new_value }} as _new_value,
+        case when {{ read.event_type }} not in (4, 5, 6) then {{ change_tables._name_of_column(names, read.column_name) }} end as _column_name,
+        parse_table_key({{ read.table_key }}) as _ct_parsed_key,
+        {{ change_tables.misfit({'columns': header}, read, landed) }} as _ct_header_misfit,
         {{- change_tables.arrival_column(bound.arrival) }}
         {%- if reads and bound.predicate is not none %}
         {{ bound.predicate }} as _ct_is_wanted,
@@ -62,10 +67,12 @@ judged as (
         *,
         _ct_key_fault is null and _ct_key_misfit is null as _ct_has_key,
         case
+            when _ct_header_misfit is not null
+                then {{ change_tables.rejected('value_does_not_fit: {_ct_header_misfit}') }}
             when _ct_record_id is null or _ct_record_id <= 0
-                then {{ change_tables.rejected("position_missing: record_id is {coalesce(cast(_ct_landed_row['record_id'] as string), 'null')}") }}
+                then {{ change_tables.rejected("position_missing: record_id is {coalesce(cast(_ct_record_id as string), 'null')}") }}
             when _ct_event_time is null
-                then {{ change_tables.rejected("event_time_missing: event_time is {cast(_ct_landed_row['event_time'] as string)?}") }}
+                then {{ change_tables.rejected('event_time_missing: event_time is null') }}
             {%- if spec.future_events %}
             when not {{ change_tables._event_time_is_placed('_ct_event_time') }}
                 then {{ change_tables.rejected('event_time_out_of_range: event_time is {cast(_ct_event_time as string)}, and events are ordered by times of the years 1 to 9999') }}
@@ -342,11 +349,12 @@ answered as (
 {% endmacro %}
 
 
-{#- The columns of an event log. Their order differs between driver generations, so they are always named. -#}
+{#- The columns of an event log, with their types. Their order differs between driver generations, so they are always named. -#}
 {% macro _event_log_columns() %}
-    {% do return([
-        'record_id', 'status', 'event_type', 'event_time', 'perpetrator', 'table_name', 'table_key', 'column_name', 'old_value', 'new_value',
-    ]) %}
+    {% do return({
+        'record_id': 'bigint', 'status': 'string', 'event_type': 'int', 'event_time': 'timestamp', 'perpetrator': 'string', 'table_name': 'string',
+        'table_key': 'string', 'column_name': 'string', 'old_value': 'string', 'new_value': 'string',
+    }) %}
 {% endmacro %}
 
 

@@ -59,11 +59,14 @@
         {% do found.headers.update({name: match if landed else {'name': spellings[0], 'data_type': 'string'}}) %}
     {% endfor %}
     {% do change_tables.refuse_missing_columns(spec, relation, missing, "OpenEdge's names are matched without case, `-` and `_`") %}
-    {% if found.headers.get('time_stamp') %}
-        {% do change_tables.refuse_landed_types(
-            spec, relation, {'_time-stamp': found.headers.time_stamp}, [{'name': '_Time-Stamp', 'data_type': 'timestamp'}]
-        ) %}
-    {% endif %}
+    {#- how headers are read; those that are not among them, as texts -#}
+    {% set numbers = ['change_sequence', 'operation', 'source_table_number', 'continuation_position', 'array_index', 'fragment'] %}
+    {% set read_as, landed_as = {}, {} %}
+    {% for name, column in found.headers.items() if column and name in numbers + ['time_stamp', 'field_map'] %}
+        {% do read_as.update({known[name][0]: 'bigint' if name in numbers else 'timestamp' if name == 'time_stamp' else 'string'}) %}
+        {% do landed_as.update({known[name][0] | lower: column}) %}
+    {% endfor %}
+    {% do change_tables.refuse_landed_types(spec, relation, landed_as, change_tables.header_columns(read_as)) %}
     {% set captured = landed.values() | map(attribute='name') | reject('in', of_headers + others) | list %}
     {% for name, column in found.declared.items() %}
         {% do found.ordinals.update({name: captured.index(first_of.get(name, column.name)) + 1 if landed else loop.index}) %}
@@ -224,7 +227,7 @@
 
 
 {% macro openedge_text(column) -%}
-    {{- 'cast(' ~ (change_tables.openedge_quoted(column.name) if column else 'null') ~ ' as string)' -}}
+    {{- change_tables.text_of_landed(change_tables.openedge_quoted(column.name), column.data_type) if column else 'cast(null as string)' -}}
 {%- endmacro %}
 
 

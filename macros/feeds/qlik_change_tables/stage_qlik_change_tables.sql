@@ -95,7 +95,8 @@ typed as (
         {{ header.change_oper }} as _ct_landed_code,
         {{ change_tables.read_value(header.timestamp, change_tables.landed_tree(timestamp[0], landed), change_tables.type_tree('timestamp')) if timestamp else 'cast(null as timestamp)' }} as _changed_at,
         {{ change_tables.misfit({'columns': timestamp}, timestamp | map(attribute='name') | list, landed) }} as _ct_timestamp_misfit,
-        cast({{ header.transaction_id or 'null' }} as string) as _transaction_id,
+        {%- set column = landed.get((spec.header_prefix ~ 'transaction_id') | lower, {'data_type': 'string'}) %}
+        {{ change_tables.text_of_landed(header.transaction_id, column.data_type) if header.transaction_id else 'cast(null as string)' }} as _transaction_id,
         {{ header.change_mask or 'null' }} as _ct_landed_mask,
         {{ change_tables.mask_words(header.change_mask, spec.mask_type, mask_order, spec.headers | length + in_raw | length) if header.change_mask else 'cast(null as array<bigint>)' }} as _ct_mask_words,
         {{ change_tables.misfit(spec, spec.key, landed) }} as _ct_key_misfit,

@@ -11,16 +11,11 @@
     _ct_column_names       the table's columns by ordinal, by the metadata of its schema; null where there is none
 -#}
 {% macro kafka_message_steps(spec, bound) %}
-    {%- set landed = change_tables.landed_columns(
+    {%- do change_tables.landed_columns(
         spec, spec.relation, ['topic', 'partition', 'offset', 'timestamp', 'key', 'value'],
         "messages land one row a Kafka record, as Spark's Kafka source reads them", numbers=['offset']
     ) -%}
-    {%- if spec.serialization != 'json' and landed and landed['value'].data_type != 'binary' -%}
-        {#- bytes that are no UTF-8 would be lost -#}
-        {%- do change_tables.refuse_entry(spec,
-            "`serialization` " ~ spec.serialization ~ " needs the column value of " ~ spec.relation ~ " to be binary, it is " ~ landed['value'].data_type
-        ) -%}
-    {%- endif -%}
+    {%- do change_tables.refuse_unread_messages(spec, 'value', "`serialization` " ~ spec.serialization if spec.serialization != 'json' else '') -%}
     {%- set words = change_tables.qlik_kafka_words(spec) %}
 landed as (
 
@@ -108,7 +103,7 @@ read as (
         end as _ct_message_verdict,
         _ct_body['headers'] as _ct_headers,
         nullif(_ct_body['headers']['transactionId'], '') as _transaction_id,
-        try_cast(_ct_body['headers']['transactionEventCounter'] as bigint) as _ct_event_counter,
+        {{ change_tables.read_value("_ct_body['headers']['transactionEventCounter']", change_tables.type_tree('string'), change_tables.type_tree('bigint')) }} as _ct_event_counter,
         if(
             {{ change_tables.is_operation("_ct_body['headers']['operation']", words, ['D']) }},
             coalesce(if(size(_ct_body['data']) > 0, _ct_body['data'], null), _ct_body['beforeData']),

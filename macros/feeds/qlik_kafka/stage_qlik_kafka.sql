@@ -32,6 +32,9 @@ own as (
             else _ct_headers['changeSequence']
         end as _change_seq,
         nullif(_ct_headers['timestamp'], '') as _ct_landed_time,
+        {%- if spec.hold_open_transactions %}
+        nullif(_ct_headers['transactionEventCounter'], '') as _ct_landed_counter,
+        {%- endif %}
         {{ change_tables.read_value("nullif(_ct_headers['timestamp'], '')", change_tables.type_tree('string'), change_tables.type_tree('timestamp')) }} as _changed_at,
         _transaction_id,
         _ct_headers['changeMask'] as _ct_landed_mask,
@@ -75,6 +78,10 @@ judged as (
                 then {{ change_tables.rejected("change_seq_malformed: '{_change_seq}' is not 35 digits") }}
             when {{ change_tables.does_not_fit('_ct_landed_time', 'timestamp') }}
                 then {{ change_tables.rejected("value_does_not_fit: header timestamp: '{_ct_landed_time}' is not timestamp") }}
+            {%- if spec.hold_open_transactions %}
+            when {{ change_tables.does_not_fit('_ct_landed_counter', 'bigint') }}
+                then {{ change_tables.rejected("value_does_not_fit: header transactionEventCounter: '{_ct_landed_counter}' is not bigint") }}
+            {%- endif %}
             when _ct_row is null
                 then {{ change_tables.rejected("data_missing: {if(_ct_operation_code = 'D', 'data and beforeData are null', 'data is null')}") }}
             when _ct_names_fault is not null

@@ -1,7 +1,11 @@
 with landed as (
 
     select
-        trail_name, trail_seqno, trail_rba, hdr_ind, undo_flag, rec_length, io_type, trans_ind, syskey_len, audit_rba, audit_pos, continued, partition_ind, before_after, io_time, orig_node, format_type, incomplete, rec_count, table_name, before_data, after_data, tokens,
+        trail_name, trail_seqno, trail_rba, hdr_ind, undo_flag, rec_length, io_type, trans_ind, syskey_len, audit_rba, audit_pos, continued, partition_ind, before_after, io_time, orig_node, format_type, incomplete, rec_count, table_name,
+        before_data,
+        after_data,
+        tokens,
+        cast(null as string) as _ct_header_misfit,
         case
             when trail_name = ''
                 then 'trail_name is empty'
@@ -15,13 +19,7 @@ with landed as (
                 then concat('trail_rba is ', trail_rba)
             when trail_rba is null
                 then 'trail_rba is null'
-        end is null as _ct_has_position,
-        case when trans_ind in (0, 3) then coalesce(tokens['LOGCSN'], tokens['L']) end as _ct_landed_csn,
-        case when trans_ind in (0, 3) then coalesce(tokens['TRANID'], tokens['6']) end as _ct_landed_transaction_id,
-        xxhash64(
-            hdr_ind, table_name, io_type, trans_ind, before_after, continued,
-            map_keys(before_data), map_values(before_data), map_keys(after_data), map_values(after_data)
-        ) as _ct_content
+        end is null as _ct_has_position
     from lake_raw.trail
 
 ),
@@ -30,6 +28,12 @@ kinds as (
 
     select /*+ broadcast(io_types) */
         landed.*,
+        case when trans_ind in (0, 3) then coalesce(tokens['LOGCSN'], tokens['L']) end as _ct_landed_csn,
+        case when trans_ind in (0, 3) then coalesce(tokens['TRANID'], tokens['6']) end as _ct_landed_transaction_id,
+        xxhash64(
+            hdr_ind, table_name, io_type, trans_ind, before_after, continued,
+            map_keys(before_data), map_values(before_data), map_keys(after_data), map_values(after_data)
+        ) as _ct_content,
         if(io_types.kind = 'key_update', 'update', io_types.kind) as _ct_kind,
         coalesce(io_types.kind = 'key_update', false) as _ct_is_key_update
     from landed
@@ -108,6 +112,8 @@ copied as (
                 then concat('header_malformed: continued is \'', continued, '\'')
             when _ct_kind = 'update' and not coalesce(before_after in ('A', 'B'), false)
                 then concat('header_malformed: before_after is ', coalesce(concat('\'', before_after, '\''), 'null'))
+            when _ct_header_misfit is not null
+                then concat('value_does_not_fit: ', _ct_header_misfit)
         end as _ct_own_fault,
         min(_ct_content) over same_position <> max(_ct_content) over same_position as _ct_differs
     from placed
@@ -405,11 +411,11 @@ put_together as (
         _transaction_id,
         io_type as _ct_io_type,
         trans_ind as _ct_trans_ind,
+        audit_rba as _audit_rba,
+        audit_pos as _audit_pos,
         io_time as _ct_io_time,
         _csn,
         format_type as _format_type,
-        audit_rba as _audit_rba,
-        audit_pos as _audit_pos,
         _ct_landed_row
     from with_other_half
 
@@ -589,10 +595,10 @@ staged_rows as (
         case when _ct_verdict['status'] is not null then to_json(_ct_landed_row, map('ignoreNullFields', 'false', 'timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')) end as _raw_row,
         if(_ct_verdict is null, 'accepted', _ct_verdict['status']) as _status,
         _ct_verdict['reason'] as _status_reason,
-        try_cast(_csn as string) as _csn,
-        try_cast(_format_type as string) as _format_type,
-        try_cast(_audit_rba as bigint) as _audit_rba,
-        try_cast(_audit_pos as bigint) as _audit_pos,
+        cast(_csn as string) as _csn,
+        cast(_format_type as string) as _format_type,
+        _audit_rba,
+        _audit_pos,
         case
             when _ct_verdict is null and _ct_parts_differ
                 then 'conflicting_content: pieces of the record were delivered with different contents; the greater ones count'

@@ -1,10 +1,10 @@
 with landed as (
 
     select
-        try_cast(record_id as bigint) as _ct_record_id,
+        record_id as _ct_record_id,
         status as _ct_logged_status,
         event_type as _event_type,
-        try_cast(event_time as timestamp) as _ct_event_time,
+        event_time as _ct_event_time,
         perpetrator as _ct_perpetrator,
         table_key as _table_key,
         column_name as _ct_logged_column,
@@ -12,6 +12,7 @@ with landed as (
         new_value as _new_value,
         case when event_type not in (4, 5, 6) then map('order', 'order', 'it\'s', 'it\'s', 'name with spaces', 'name with spaces', 'amount', 'amount', 'pk_order', 'order', 'pk_it\'s', 'it\'s')[lower(trim(column_name))] end as _column_name,
         parse_table_key(table_key) as _ct_parsed_key,
+        cast(null as string) as _ct_header_misfit,
         struct(record_id, status, event_type, event_time, perpetrator, table_name, table_key, column_name, old_value, new_value) as _ct_landed_row
     from lake_raw.events
     where
@@ -76,10 +77,12 @@ judged as (
         *,
         _ct_key_fault is null and _ct_key_misfit is null as _ct_has_key,
         case
+            when _ct_header_misfit is not null
+                then struct('rejected' as status, concat('value_does_not_fit: ', _ct_header_misfit) as reason)
             when _ct_record_id is null or _ct_record_id <= 0
-                then struct('rejected' as status, concat('position_missing: record_id is ', coalesce(cast(_ct_landed_row['record_id'] as string), 'null')) as reason)
+                then struct('rejected' as status, concat('position_missing: record_id is ', coalesce(cast(_ct_record_id as string), 'null')) as reason)
             when _ct_event_time is null
-                then struct('rejected' as status, concat('event_time_missing: event_time is ', coalesce(concat('\'', cast(_ct_landed_row['event_time'] as string), '\''), 'null')) as reason)
+                then struct('rejected' as status, 'event_time_missing: event_time is null' as reason)
             when not coalesce(_ct_logged_status in ('N', 'S', 'W', 'E', 'F'), false)
                 then struct('rejected' as status, concat('reserved_status: status is ', coalesce(concat('\'', _ct_logged_status, '\''), 'null')) as reason)
             when not coalesce(_event_type between 1 and 8, false)
@@ -262,11 +265,11 @@ staged_rows as (
         case when _ct_verdict['status'] is not null then to_json(_ct_landed_row, map('ignoreNullFields', 'false', 'timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')) end as _raw_row,
         if(_ct_verdict is null, 'accepted', _ct_verdict['status']) as _status,
         _ct_verdict['reason'] as _status_reason,
-        try_cast(_event_type as int) as _event_type,
-        try_cast(_column_name as string) as _column_name,
-        try_cast(_old_value as string) as _old_value,
-        try_cast(_new_value as string) as _new_value,
-        try_cast(_table_key as string) as _table_key,
+        _event_type,
+        cast(_column_name as string) as _column_name,
+        cast(_old_value as string) as _old_value,
+        cast(_new_value as string) as _new_value,
+        cast(_table_key as string) as _table_key,
         cast(null as string) as _report,
         monotonically_increasing_id() as _ct_place
     from answered

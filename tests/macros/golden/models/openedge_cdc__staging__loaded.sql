@@ -503,8 +503,8 @@ staged_rows as (
         case when _ct_verdict['status'] is not null then to_json(_ct_landed_row, map('ignoreNullFields', 'false', 'timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')) end as _raw_row,
         if(_ct_verdict is null, 'accepted', _ct_verdict['status']) as _status,
         _ct_verdict['reason'] as _status_reason,
-        try_cast(_parts as int) as _parts,
-        try_cast(_has_tracking as boolean) as _has_tracking,
+        _parts,
+        _has_tracking,
         case
             when _ct_verdict is null and _ct_differs
                 then 'conflicting_content: rows of the change were delivered with different contents; the greater ones count'
@@ -536,8 +536,8 @@ staged_rows as (
         case when _ct_verdict['status'] is not null then to_json(_ct_landed_row, map('ignoreNullFields', 'false', 'timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')) end as _raw_row,
         if(_ct_verdict is null, 'accepted', _ct_verdict['status']) as _status,
         _ct_verdict['reason'] as _status_reason,
-        try_cast(_parts as int) as _parts,
-        try_cast(_has_tracking as boolean) as _has_tracking,
+        _parts,
+        _has_tracking,
         cast(null as string) as _report,
         monotonically_increasing_id() as _ct_place
     from judged_tracking_rows
@@ -623,8 +623,8 @@ staged_snapshot as (
         case when _ct_verdict['status'] is not null then to_json(_ct_landed_row, map('ignoreNullFields', 'false', 'timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')) end as _raw_row,
         if(_ct_verdict is null, 'accepted', _ct_verdict['status']) as _status,
         _ct_verdict['reason'] as _status_reason,
-        try_cast(_parts as int) as _parts,
-        try_cast(_has_tracking as boolean) as _has_tracking,
+        _parts,
+        _has_tracking,
         cast(null as string) as _report,
         monotonically_increasing_id() as _ct_place
     from judged_load

@@ -145,7 +145,7 @@ read as (
         end as _ct_message_verdict,
         _ct_body['headers'] as _ct_headers,
         nullif(_ct_body['headers']['transactionId'], '') as _transaction_id,
-        try_cast(_ct_body['headers']['transactionEventCounter'] as bigint) as _ct_event_counter,
+        coalesce(try_cast(_ct_body['headers']['transactionEventCounter'] as bigint), try_cast(replace(cast(try_cast(regexp_extract(_ct_body['headers']['transactionEventCounter'], '^ *[-+]?[0-9]*([.][0-9]{0,18}0*)?([eE][+]?0*[0-9]{1,2})? *$|^ *[-+]?[0-9]*([.][0-9]{0,9}0*)?[eE]-0*[0-9] *$', 0) as decimal(38, 18)) as string), '.000000000000000000', '') as bigint)) as _ct_event_counter,
         if(
             _ct_body['headers']['operation'] = 'DELETE',
             coalesce(if(size(_ct_body['data']) > 0, _ct_body['data'], null), _ct_body['beforeData']),
@@ -338,6 +338,7 @@ unpacked as (
             else _ct_headers['changeSequence']
         end as _change_seq,
         nullif(_ct_headers['timestamp'], '') as _ct_landed_time,
+        nullif(_ct_headers['transactionEventCounter'], '') as _ct_landed_counter,
         coalesce(try_cast(nullif(_ct_headers['timestamp'], '') as timestamp), try_cast(regexp_replace(nullif(_ct_headers['timestamp'], ''), '^ *([-+]?[0-9]+-[0-9]+-[0-9]+)[: T]([0-9]+:[0-9]+:[0-9]+)(?:[:.]([0-9]+))? *([-+]?) *(.*)$', '$1 $2.$3$4$5') as timestamp)) as _changed_at,
         _transaction_id,
         _ct_headers['changeMask'] as _ct_landed_mask,
@@ -402,6 +403,8 @@ judged as (
                 then struct('rejected' as status, concat('change_seq_malformed: \'', _change_seq, '\' is not 35 digits') as reason)
             when _ct_landed_time is not null and (coalesce(try_cast(_ct_landed_time as timestamp), try_cast(regexp_replace(_ct_landed_time, '^ *([-+]?[0-9]+-[0-9]+-[0-9]+)[: T]([0-9]+:[0-9]+:[0-9]+)(?:[:.]([0-9]+))? *([-+]?) *(.*)$', '$1 $2.$3$4$5') as timestamp)) is null or cast(_ct_landed_time as string) rlike '^[^0-9A-Za-z]*T?[0-9]+:|^[^0-9A-Za-z]*[0-9]+[^0-9A-Za-z]*$')
                 then struct('rejected' as status, concat('value_does_not_fit: header timestamp: \'', _ct_landed_time, '\' is not timestamp') as reason)
+            when _ct_landed_counter is not null and coalesce(try_cast(_ct_landed_counter as bigint), try_cast(replace(cast(try_cast(regexp_extract(_ct_landed_counter, '^ *[-+]?[0-9]*([.][0-9]{0,18}0*)?([eE][+]?0*[0-9]{1,2})? *$|^ *[-+]?[0-9]*([.][0-9]{0,9}0*)?[eE]-0*[0-9] *$', 0) as decimal(38, 18)) as string), '.000000000000000000', '') as bigint)) is null
+                then struct('rejected' as status, concat('value_does_not_fit: header transactionEventCounter: \'', _ct_landed_counter, '\' is not bigint') as reason)
             when _ct_row is null
                 then struct('rejected' as status, concat('data_missing: ', if(_ct_operation_code = 'D', 'data and beforeData are null', 'data is null')) as reason)
             when _ct_names_fault is not null
