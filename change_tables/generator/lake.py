@@ -97,7 +97,7 @@ class ThriftLake:
         comments: dict[str, str] = {}
         rows = iter(self.query(f"describe table extended {relation}"))
         for name, data_type, comment, *_ in rows:
-            if not name or not data_type or name.startswith("# "):
+            if not data_type:
                 break  # what comes after the columns: partitions
             columns.append((str(name), str(data_type)))
             if comment:

@@ -4,7 +4,7 @@
     {%- set state = change_tables.state_relation(this) -%}
     {%- set run = change_tables.handed_over().run -%}
 
-    {%- do change_tables.refuse_foreign_table(view) -%}
+    {%- do change_tables.refuse_foreign_table(view, [state]) -%}
     {%- for taken_in in run.checkpoint.logs.values() -%}
         {%- do change_tables.refuse_unfinished_log(taken_in) -%}
     {%- endfor -%}

@@ -6,7 +6,8 @@
     {%- set run = change_tables.handed_over().run -%}
     {%- set spec = change_tables.spec_in_version(spec, run.checkpoint_before) -%}
 
-    {%- do change_tables.refuse_foreign_table(view) -%}
+    {%- do change_tables.refuse_tables_not_there(sql) -%}
+    {%- do change_tables.refuse_foreign_table(view, [state, change_tables.quarantine_relation(this)]) -%}
     {%- do change_tables.refuse_lost_door(spec, run.checkpoint_before) -%}
     {%- do change_tables.refuse_other_contract(spec, change_tables.log_view_columns(spec)) -%}
 
@@ -207,7 +208,7 @@
 
 {#- The retired columns of which the log has values that raw, or the load, no longer has of the same changes. -#}
 {% macro _lost_values(spec, state) %}
-    {% set held = change_tables.types_in_relation(state).keys() | map('lower') | list if spec.retired else [] %}
+    {% set held = change_tables.types_in_relation(state, spec.column_names).keys() | map('lower') | list if spec.retired else [] %}
     {% set names, counted, compared, lost = [], [], [], [] %}
     {% for name in spec.retired if name | lower in held %}
         {% do names.append(name) %}

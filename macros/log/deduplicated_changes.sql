@@ -139,7 +139,9 @@ deliveries as (
     {% set checkpoint = change_tables.renamed_checkpoint(renaming, found.checkpoint or none) %}
     {% do change_tables.refuse_changed_columns(spec, checkpoint, change_tables.state_relation(this)) %}
     {% set spec = change_tables.spec_in_version(spec, checkpoint) %}
-    {% set bound = change_tables.raw_bound(spec, checkpoint) %}
+    {#- rows that were quarantined are gone with their table: raw may have them still -#}
+    {% set has_lost_quarantine = checkpoint is not none and change_tables.found_relation(change_tables.quarantine_relation(this)) is none %}
+    {% set bound = change_tables.raw_bound(spec, checkpoint, reads_all=has_lost_quarantine) %}
     {% if checkpoint is none %}
         {% set kind = 'first' %}
     {% elif bound.predicate is none %}
@@ -162,6 +164,7 @@ deliveries as (
     {% if lacks %}
         {% do log(this ~ ': the load ' ~ load ~ ' lacks ' ~ lacks | join(', ') ~ ': null in its rows', info=true) %}
     {% endif %}
+    {% do change_tables.refuse_tables_not_there(load | string) %}
     {% if not run_query('select 1 from ' ~ load ~ ' limit 1').rows %}
         {% set is_raised = checkpoint is not none and spec.snapshot_seq > (checkpoint.snapshot_seq or '') %}
         {% if is_raised and not var('change_tables_allow_loss', false) %}

@@ -9,11 +9,13 @@
     {% set known = change_tables.known_in_run('landed') %}
     {% if relation | string not in known %}
         {% set found = {} %}
-        {% for name, data_type in change_tables.types_in_relation(relation).items() %}
+        {% set names = spec.column_names + spec.renamed.values() | sum(start=[]) + expected %}
+        {% for name, data_type in change_tables.types_in_relation(relation, names).items() %}
             {% do found.update({name | lower: {'name': name, 'data_type': data_type | lower}}) %}
         {% endfor %}
         {#- a table that is not there yet may be when the next model asks -#}
         {% do known.update({relation | string: found}) if found %}
+        {% do change_tables.known_in_run('not_there').update({relation | string: not found}) %}
     {% endif %}
     {% set landed = known.get(relation | string, {}) %}
     {% set landed = change_tables.under_names_of_today(spec, landed) if has_row else landed %}

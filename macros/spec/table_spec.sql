@@ -267,7 +267,19 @@
             ~ (relations | length) ~ " of " ~ (nodes | length)
         ) %}
     {% endif %}
-    {% do return(nodes) %}
+    {% set found = [] %}
+    {% for relation in relations %}
+        {% do found.append(change_tables.node_of_relation(relation, nodes) or nodes[loop.index0]) %}
+    {% endfor %}
+    {% do return(found) %}
+{% endmacro %}
+
+
+{#- The node of these that a relation is of, by its name; where several have that, by its schema, which is another one under --defer. -#}
+{% macro node_of_relation(relation, nodes) %}
+    {% set named = nodes | selectattr('alias', 'equalto', relation.identifier) | list %}
+    {% set exact = named | selectattr('schema', 'equalto', relation.schema) | list %}
+    {% do return((exact or named)[0] if (exact or named) | length == 1 else none) %}
 {% endmacro %}
 
 

@@ -116,12 +116,24 @@
 {#-
     The columns of a table: name -> type. Spark describes a struct by its first 25 fields; where it has more, a query that
     reads no row asks for the whole type.
+
+    names   columns that it may have. dbt's own list ends at a name that begins with `#`: where one does, Spark is asked instead
 -#}
-{% macro types_in_relation(relation) %}
-    {% set types, cut = {}, [] %}
-    {% for column in adapter.get_columns_in_relation(relation) %}
-        {% do types.update({column.name: column.dtype}) %}
-        {% do cut.append(column.name) if modules.re.search('[.]{3} [0-9]+ more fields', column.dtype) %}
+{% macro types_in_relation(relation, names) %}
+    {% set types, cut, rows = {}, [], [] %}
+    {% if '#' in names | map('first') and load_relation(relation) is not none %}
+        {#- after the columns comes a row without a type -#}
+        {% set described = run_query('describe ' ~ relation).rows | map('list') | list %}
+        {% set end = described | map(attribute=1) | map('default', '', true) | list %}
+        {% do rows.extend(described[:(end + ['']).index('')]) %}
+    {% else %}
+        {% for column in adapter.get_columns_in_relation(relation) %}
+            {% do rows.append([column.name, column.dtype]) %}
+        {% endfor %}
+    {% endif %}
+    {% for row in rows %}
+        {% do types.update({row[0]: row[1]}) %}
+        {% do cut.append(row[0]) if modules.re.search('[.]{3} [0-9]+ more fields', row[1]) %}
     {% endfor %}
     {% if cut %}
         {% set asked = change_tables.each(cut, 'typeof(any_value({name}))') | join(', ') %}

@@ -7,6 +7,7 @@
     landed                   see `landed_columns`
     logs, shared             see `shared_rows`
     format                   see `table_format`
+    not_there                see `refuse_tables_not_there`
     quiet                    see `is_quiet`
     relations                see `found_relation`
     sources                  see `find_source`

@@ -10,7 +10,7 @@
     {#- `current_` does not show hidden columns -#}
     {%- set columns = spec.columns | rejectattr('name', 'in', [] if run.history else spec.hidden) | list -%}
     {%- set shown_spec = dict(spec, columns=columns, column_names=columns | map(attribute='name') | list) -%}
-    {%- do change_tables.refuse_foreign_table(view) -%}
+    {%- do change_tables.refuse_foreign_table(view, [state]) -%}
     {%- do change_tables.refuse_moved_table(view, state) -%}
     {%- do change_tables.refuse_other_contract(shown_spec, shown) -%}
     {%- do change_tables.refuse_unfinished_log(run.checkpoint) -%}

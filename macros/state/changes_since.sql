@@ -79,18 +79,19 @@ left anti join (
             what ~ "needs `incremental_strategy` merge or append, which keep the rows that have not changed, got " ~ change_tables.shown_value(strategy)
         ) %}
     {% endif %}
-    {% set nodes = [] %}
-    {% for unique_id in model.depends_on.nodes if unique_id in graph.nodes and graph.nodes[unique_id].alias | lower == current.identifier | lower %}
-        {% do nodes.append(graph.nodes[unique_id]) if change_tables.maker_of(graph.nodes[unique_id]) == 'current_state' %}
+    {% set candidates = [] %}
+    {% for unique_id in model.depends_on.nodes if unique_id in graph.nodes and change_tables.maker_of(graph.nodes[unique_id]) == 'current_state' %}
+        {% do candidates.append(graph.nodes[unique_id]) %}
     {% endfor %}
-    {% do change_tables.refuse_model(what ~ "must be given the `ref` of a current model, got " ~ current) if nodes | length != 1 %}
-    {% set asked = graph.setdefault('change_tables_changes', {}).setdefault(model.unique_id, nodes[0].unique_id) %}
-    {% if asked != nodes[0].unique_id %}
+    {% set node = change_tables.node_of_relation(current, candidates) %}
+    {% do change_tables.refuse_model(what ~ "must be given the `ref` of a current model, got " ~ current) if node is none %}
+    {% set asked = graph.setdefault('change_tables_changes', {}).setdefault(model.unique_id, node.unique_id) %}
+    {% if asked != node.unique_id %}
         {% do change_tables.refuse_model(
-            what ~ "can be asked for one current model in a model, since its table has one `_batch_id`, got " ~ asked.split('.')[-1] ~ ", " ~ nodes[0].name
+            what ~ "can be asked for one current model in a model, since its table has one `_batch_id`, got " ~ asked.split('.')[-1] ~ ", " ~ node.name
         ) %}
     {% endif %}
-    {% do return(nodes[0]) %}
+    {% do return(node) %}
 {% endmacro %}
 
 

@@ -89,9 +89,26 @@ where false
 {% macro _names_missing_source(sql) %}
     {% for node in (graph.sources.values() if change_tables.is_empty_run() else []) %}
         {% set relation = change_tables.relation_of_node(node) %}
-        {% if modules.re.search('(?<![\\w.`])' ~ modules.re.escape(relation | string) ~ '(?![\\w`])', sql) and not change_tables.has_landed(relation) %}
-            {% do return(true) %}
-        {% endif %}
+        {% do return(true) if change_tables._names_relation(sql, relation | string) and not change_tables.has_landed(relation) %}
     {% endfor %}
     {% do return(false) %}
+{% endmacro %}
+
+
+{% macro _names_relation(sql, name) %}
+    {% do return(modules.re.search('(?<![\\w.`])' ~ modules.re.escape(name) ~ '(?![\\w`])', sql) is not none) %}
+{% endmacro %}
+
+
+{#- Stops before SQL that reads a raw table which was not there when its columns were asked for: Spark would say so by its whole plan. -#}
+{% macro refuse_tables_not_there(sql) %}
+    {% set missing = [] %}
+    {% for name, is_missing in change_tables.known_in_run('not_there').copy().items() if is_missing and change_tables._names_relation(sql, name) %}
+        {% do missing.append(name) %}
+    {% endfor %}
+    {% if missing %}
+        {% do change_tables.refuse_model(
+            "no table " ~ missing | sort | join(', ') ~ " is there: land it, or correct its name in the sources file; --empty builds models without it"
+        ) %}
+    {% endif %}
 {% endmacro %}

@@ -90,7 +90,7 @@
 -#}
 {% macro follow_names(view, state, renaming, naming={}) %}
     {% do change_tables.remove_cached_checkpoint(view) %}
-    {% set held = change_tables._held_types(state) %}
+    {% set held = change_tables._held_types(state, renaming.checkpoint.columns) %}
     {% for before, name in renaming.names.items() %}
         {% if change_tables.landed_fields(change_tables.type_tree(held.get('_key_before', 'struct<>')), before) %}
             {% do change_tables._rename(state, '_key_before.' ~ change_tables.quoted(before), name) %}
@@ -235,7 +235,7 @@
 {% macro _known_types(spec, checkpoint, state) %}
     {% set known = checkpoint.columns.copy() %}
     {% if spec.column_names | reject('in', checkpoint.columns) | list %}
-        {% set held = change_tables._held_types(state) %}
+        {% set held = change_tables._held_types(state, spec.column_names) %}
         {% for column in spec.columns if column.name not in known and column.name | lower in held %}
             {% set stored = change_tables.canonical_type(change_tables.stored_type(column.data_type)) %}
             {% set is_there = held[column.name | lower] == stored %}
@@ -246,10 +246,10 @@
 {% endmacro %}
 
 
-{#- The columns of a table: name in lower case -> type. -#}
-{% macro _held_types(state) %}
+{#- The columns of a table: name in lower case -> type. `names`: the table's own, among them. -#}
+{% macro _held_types(state, names) %}
     {% set held = {} %}
-    {% for name, type in change_tables.types_in_relation(state).items() %}
+    {% for name, type in change_tables.types_in_relation(state, names).items() %}
         {% do held.update({name | lower: change_tables.canonical_type(type)}) %}
     {% endfor %}
     {% do return(held) %}
@@ -307,7 +307,7 @@
     nested   columns of the table that are a struct of the key columns
 -#}
 {% macro follow_spec(spec, state, nested=[]) %}
-    {% set held = change_tables._held_types(state) %}
+    {% set held = change_tables._held_types(state, spec.column_names) %}
     {% set added = [] %}
     {% for column in spec.columns %}
         {% set type = change_tables.stored_type(column.data_type) %}

@@ -171,8 +171,8 @@
 {% endmacro %}
 
 
-{#- Stops before anything is written when the model's name is taken by a table that it did not make. -#}
-{% macro refuse_foreign_table(view) %}
+{#- Stops before anything is written when the model's name is taken by a table that it did not make, or that of one of its tables by a view. -#}
+{% macro refuse_foreign_table(view, tables=[]) %}
     {% set existing = change_tables.found_relation(view) %}
     {% if existing is not none and not existing.is_view and not change_tables.is_rebuild() %}
         {% do change_tables.refuse_model(
@@ -180,6 +180,9 @@
             ~ " rename or drop it, or rebuild the model with --full-refresh, which drops it"
         ) %}
     {% endif %}
+    {% for table in tables if (change_tables.found_relation(table) or {}).is_view %}
+        {% do change_tables.refuse_model(table ~ " is a view, and this model keeps rows in a table of that name; rename or drop it") %}
+    {% endfor %}
 {% endmacro %}
 
 

@@ -63,6 +63,7 @@ as
 -#}
 {% macro _make_view(view, query, properties) %}
     {% set text = change_tables.text_of_view(caller()) %}
+    {% do change_tables.refuse_tables_not_there(text) %}
     {% do change_tables.set_in_session('spark.sql.legacy.ctePrecedencePolicy', 'LEGACY') %}
     {% call statement('view') %}{{ text }}{% endcall %}
     {% do change_tables.set_in_session('spark.sql.legacy.ctePrecedencePolicy', none) %}

@@ -16,17 +16,9 @@
     dry_run   say what would be deleted, and change nothing
 -#}
 {% macro forget(table, keys, source='', raw=false, dry_run=false) %}
-    {% set logs = [] %}
-    {% for found in change_tables.logs_of_entry('forget', source, table) %}
-        {% do logs.append(dict(
-            found, checkpoint=change_tables.checkpoint_of_table(found.relation), models=change_tables.models_over_log('forget', found.node)
-        )) %}
-    {% endfor %}
+    {% set logs = change_tables._logs_to_forget_in(source, table) %}
     {% set spec = logs[0].spec %}
     {% set name = spec.source_name ~ '.' ~ spec.table_name %}
-    {% for log in logs if log.checkpoint and change_tables.columns_have_changed(log.spec, log.checkpoint) %}
-        {% do change_tables.refuse_command('forget', 'the columns of ' ~ name ~ ' have changed since ' ~ log.relation ~ ' was built: build it and the models after it first') %}
-    {% endfor %}
     {% set asked = change_tables._texts_of_keys(spec, keys) %}
     {% set door = change_tables.forgotten_keys(spec) %}
     {% set known = load_cached_relation(door) is not none %}
@@ -58,6 +50,30 @@
     {% endif %}
     {% do run_query(change_tables.drop_of('table', look.batch)) %}
     {% do print('to know: files keep what was deleted until change-tables maintain has removed them') %}
+{% endmacro %}
+
+
+{#-
+    The logs of the entry, with their checkpoints and the models over them: [{relation, spec, node, checkpoint, models}]. Each model has its
+    checkpoint, too, where it is a state. Stops where one has other columns than are declared: its keys cannot be read.
+-#}
+{% macro _logs_to_forget_in(source, table) %}
+    {% set logs = [] %}
+    {% for found in change_tables.logs_of_entry('forget', source, table) %}
+        {% set models = [] %}
+        {% for model in change_tables.models_over_log('forget', found.node) %}
+            {% do models.append(dict(model, checkpoint=change_tables.checkpoint_of_table(model.relation) if model.node.config.materialized == 'change_state')) %}
+        {% endfor %}
+        {% set log = dict(found, checkpoint=change_tables.checkpoint_of_table(found.relation), models=models) %}
+        {% for built in [log] + models if built.checkpoint and change_tables.columns_have_changed(log.spec, built.checkpoint) %}
+            {% do change_tables.refuse_command(
+                'forget', 'the columns of ' ~ log.spec.source_name ~ '.' ~ log.spec.table_name ~ ' have changed since ' ~ built.relation
+                ~ ' was built: build it and the models after it first'
+            ) %}
+        {% endfor %}
+        {% do logs.append(log) %}
+    {% endfor %}
+    {% do return(logs) %}
 {% endmacro %}
 
 
@@ -266,11 +282,15 @@ when not matched then insert (key_hash, until_seq, salt, forgotten_at, forgotten
 {% macro _refuse_living_by_moves(name, logs, salt, moved) %}
     {% set queries = [] %}
     {% for log in logs %}
-        {% for model in log.models if change_tables.maker_of(model.node) == 'current_state' and load_cached_relation(model.relation) is not none %}
-            {% set checkpoint = (change_tables.read_checkpoints([model.relation]) | first).checkpoint or {} %}
+        {% for model in log.models if change_tables.maker_of(model.node) == 'current_state' and model.checkpoint and load_cached_relation(model.relation) is not none %}
+            {% if model.checkpoint.batch != log.checkpoint.batch %}
+                {% do change_tables.refuse_command(
+                    'forget', model.relation ~ ' has not taken in all that ' ~ log.relation ~ ' has, so it cannot say which keys live that moves connect with these: build it first'
+                ) %}
+            {% endif %}
             {% do queries.append(
                 'select ' ~ change_tables.key_text(log.spec) ~ ' as key_text, to_json(struct(' ~ change_tables.column_list(log.spec.key) ~ ')) as shown from ' ~ model.relation
-                ~ (' where not _is_deleted' if checkpoint.keeps_deleted)
+                ~ (' where not _is_deleted' if model.checkpoint.keeps_deleted)
             ) %}
         {% endfor %}
     {% endfor %}
@@ -447,7 +467,7 @@ select {{ columns }}
 {% macro _forget_in_state(found, held) %}
     {% set table = change_tables.state_relation(found.relation, found.node) %}
     {% do return('') if load_cached_relation(table) is none %}
-    {% set checkpoint = change_tables.checkpoint_of_table(found.relation) %}
+    {% set checkpoint = found.checkpoint %}
     {% do return('') if checkpoint is none %}
     {% set is_history = change_tables.maker_of(found.node) == 'history' %}
     {% set seq = '_valid_from_seq' if is_history else '_change_seq' %}

@@ -56,6 +56,9 @@
     {% for model in change_tables.models_with_tables('reload', []) if change_tables.maker_of(model.node) == 'current_state' %}
         {% if logs | map(attribute='node.unique_id') | select('in', model.node.depends_on.nodes) | list and load_cached_relation(model.relation) is not none %}
             {% set checkpoint = (change_tables.read_checkpoints([model.relation]) | first).checkpoint %}
+            {% if checkpoint and checkpoint.key != logs[0].spec.key %}
+                {% do change_tables.refuse_command('reload', 'the key has changed since ' ~ model.relation ~ ' was built: build that first, with `snapshot_seq` as it was') %}
+            {% endif %}
             {% do return({'relation': model.relation, 'keeps_deleted': checkpoint.keeps_deleted}) if checkpoint %}
         {% endif %}
     {% endfor %}

@@ -280,6 +280,10 @@ MODELS = {
     "documents_ahead": "{{ change_tables.xds_documents([ref('dedup_feed__events_ahead')]) }}",
     "rejected_of_some": "{{ change_tables.rejected_changes([ref('dedup_feed__qlik'), ref('stg_feed__trail')]) }}",
     "reported_of_some": "{{ change_tables.reported_changes([ref('dedup_feed__qlik'), ref('dedup_feed__trail')]) }}",
+    "reported_backwards": (
+        "{% set logs = [ref('dedup_feed__qlik'), ref('dedup_feed__trail')] %}"
+        "{{ change_tables.reported_changes(logs | reverse | list) }}"
+    ),
     "changes": (
         "{{ config(materialized='incremental', incremental_strategy='merge', unique_key=['order', \"it's\"]) }}\n\n"
         "{{ change_tables.changes_since(ref('current_feed__full')) }}"

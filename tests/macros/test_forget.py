@@ -58,3 +58,25 @@ def test_entries_that_differ_in_what_a_table_cannot_be_named_have_tables_of_thei
     }
     assert len(found) == 4
     assert "change_table_forgotten__a__b" in found
+
+
+OLDER = {"columns": {"first": "bigint", "it's": "string"}, "key": ["first", "it's"]}
+
+
+@pytest.mark.parametrize("model", ["dedup", "current", "kept", "history"])
+def test_no_key_is_forgotten_before_the_models_have_the_columns_of_today(shapes: Shapes, model: str) -> None:
+    kinds = ("dedup", "current", "kept", "history")
+    checkpoints: dict[str, dict[str, Any]] = {f"{kind}_feed__full": {} for kind in kinds}
+    checkpoints[f"{model}_feed__full"] = OLDER
+    forget = shapes.project.macros("dedup_feed__full", shapes.lake(Shape("dedup_feed__full", checkpoints)))
+    with pytest.raises(CompilationError, match=f"changed since {SCHEMA}.{model}_feed__full was built: build it"):
+        forget("forget", "full", [{}])
+
+
+def test_a_current_model_says_which_keys_live_only_with_all_that_the_log_has(shapes: Shapes) -> None:
+    lake = shapes.lake(Shape("dedup_feed__full", {"dedup_feed__full": {"batch": "2027"}, "current_feed__full": {}}))
+    lake.views[f"{SCHEMA}.current_feed__full"] = ""
+    macro = shapes.project.macros("dedup_feed__full", lake)
+    logs = macro("_logs_to_forget_in", "", "full")
+    with pytest.raises(CompilationError, match=r"current_feed__full has not taken in all that .*dedup_feed__full has"):
+        macro("_refuse_living_by_moves", "feed.full", logs, "salt", ["hash"])

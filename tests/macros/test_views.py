@@ -11,7 +11,7 @@ import pytest
 from dbt.adapters.spark.relation import SparkRelation
 from dbt_common.exceptions import CompilationError
 
-from .rendering import NOT_ASKED, Answers, Lake, Run
+from .rendering import NOT_ASKED, Answers, Lake, Run, SparkWithoutRows
 from .shapes import ANSWERS, FIRST_BATCH, FOUND_BEFORE, LOOK, SCHEMA, SHAPES, Shape, Shapes
 
 LOG = "dedup_feed__qlik"
@@ -415,3 +415,51 @@ def test_a_full_refresh_replaces_a_table_of_another_storage_version(
     assert run.run["kind"] == "first"
     assert any(sql.startswith(f"create or replace table {SCHEMA}.{model}__state") for sql in run.sent)
     assert run.checkpoint["storage_version"] == 6
+
+
+READERS = [
+    *("stg_feed__qlik", "stg_feed__kafka_registry", "stg_feed__mapped", "stg_feed__loads", "stg_feed__trail"),
+    *("stg_feed__events", "stg_feed__openedge_arriving", LOG, "dedup_feed__events", "unclaimed_trail"),
+]
+
+
+@pytest.mark.parametrize("model", READERS)
+def test_a_raw_table_that_is_not_there_stops_what_reads_it_by_one_line(shapes: Shapes, model: str) -> None:
+    lake = shapes.lake(Shape(model))
+    sent = "\n".join(shapes.run(Shape(model)).sent)
+    read = [table for table in lake.columns if re.search(rf"{re.escape(table)}\b", sent)]
+    assert read != []
+    for missing in read:
+        columns = {table: columns for table, columns in lake.columns.items() if table != missing}
+        with pytest.raises(CompilationError, match=f"'{model}': no table {missing} is there: land it"):
+            shapes.project.run(model, replace(lake, columns=columns))
+
+
+def test_a_list_of_models_names_the_table_of_each_in_whatever_order_they_are_referred_to(shapes: Shapes) -> None:
+    rendered = shapes.run(Shape("reported_backwards")).rendered
+    named = re.findall(r"'(\w+)' as table_name.*?from \w+\.dedup_feed__(\w+)__reports", rendered, re.DOTALL)
+    assert named == [("trail", "trail"), ("qlik", "qlik")]
+
+
+def test_a_log_whose_quarantine_was_dropped_reads_all_rows_and_the_load(
+    shapes: Shapes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    get_relation = SparkWithoutRows.get_relation
+
+    def without_quarantine(adapter: Any, database: str | None, schema: str, identifier: str) -> Any:
+        return None if identifier.endswith("__quarantine") else get_relation(adapter, database, schema, identifier)
+
+    monkeypatch.setattr(SparkWithoutRows, "get_relation", without_quarantine)
+    run = shapes.run(Shape(LOG, {LOG: {}}, SHAPES["qlik_change_tables__log__everything"].answers))
+    assert (run.run["kind"], run.run["snapshot"]) == ("everything", True)
+    assert any(sql.startswith(f"create table if not exists {SCHEMA}.{LOG}__quarantine") for sql in run.sent)
+
+
+@pytest.mark.parametrize(
+    ("model", "table"), [(LOG, "__state"), (LOG, "__quarantine"), ("current_feed__full", "__state")]
+)
+def test_a_view_in_the_place_of_a_models_table_stops_it(shapes: Shapes, model: str, table: str) -> None:
+    lake = shapes.lake(Shape(model, {} if model == LOG else {"dedup_feed__full": {}}))
+    lake.views[f"{SCHEMA}.{model}{table}"] = "Type: VIEW"
+    with pytest.raises(CompilationError, match=f"{model}{table} is a view, and this model keeps rows in a table"):
+        shapes.project.run(model, lake)

@@ -360,9 +360,9 @@ CHANGED = [
     Changed(
         "reordered",
         TWO_HEADERS,
-        {"id": "bigint", "name": "string", "it's": "int"},
-        {"it's": "int", "id": "bigint", "name": "string"},
-        BARE | {"id": "bigint", "name": "string", "it's": "int"},
+        {"id": "bigint", "name": "string", "#it's": "int"},
+        {"#it's": "int", "id": "bigint", "name": "string"},
+        BARE | {"id": "bigint", "name": "string", "#it's": "int"},
         [[bare(10, "I", 1, "a", 7)], [], [bare(20, "I", 2, "b", 8), bare(10, "I", 1, "a", 7)]],
         ("stg", "dedup", "current"),
     ),
@@ -463,7 +463,7 @@ SHOWN = {
     "purged_sparse": "id, name, amount, note",
     "widened": "id, `part no`, amount, n, w, code",
     "loaded": "id, n",
-    "reordered": "`it's`, id, name",
+    "reordered": "`#it's`, id, name",
 }
 
 
