@@ -9,7 +9,7 @@
     {% set known = change_tables.known_in_run('landed') %}
     {% if relation | string not in known %}
         {% set found = {} %}
-        {% set names = spec.column_names + spec.renamed.values() | sum(start=[]) + expected %}
+        {% set names = spec.column_names + spec.renamed.values() | sum(start=[]) + expected | list %}
         {% for name, data_type in change_tables.types_in_relation(relation, names).items() %}
             {% do found.update({name | lower: {'name': name, 'data_type': data_type | lower}}) %}
         {% endfor %}
