@@ -55,7 +55,7 @@
 
 {#-
     The logs of the entry, with their checkpoints and the models over them: [{relation, spec, node, checkpoint, models}]. Each model has its
-    checkpoint, too, where it is a state. Stops where one has other columns than are declared: its keys cannot be read.
+    checkpoint, too, where it is a state. Stops where the log has other columns than are declared, or a state another key.
 -#}
 {% macro _logs_to_forget_in(source, table) %}
     {% set logs = [] %}
@@ -65,12 +65,16 @@
             {% do models.append(dict(model, checkpoint=change_tables.checkpoint_of_table(model.relation) if model.node.config.materialized == 'change_state')) %}
         {% endfor %}
         {% set log = dict(found, checkpoint=change_tables.checkpoint_of_table(found.relation), models=models) %}
-        {% for built in [log] + models if built.checkpoint and change_tables.columns_have_changed(log.spec, built.checkpoint) %}
+        {% set outdated = [log.relation] if log.checkpoint and change_tables.columns_have_changed(log.spec, log.checkpoint) else [] %}
+        {% for model in models if model.checkpoint and model.checkpoint.key != log.spec.key %}
+            {% do outdated.append(model.relation) %}
+        {% endfor %}
+        {% if outdated %}
             {% do change_tables.refuse_command(
-                'forget', 'the columns of ' ~ log.spec.source_name ~ '.' ~ log.spec.table_name ~ ' have changed since ' ~ built.relation
+                'forget', 'the columns of ' ~ log.spec.source_name ~ '.' ~ log.spec.table_name ~ ' have changed since ' ~ outdated[0]
                 ~ ' was built: build it and the models after it first'
             ) %}
-        {% endfor %}
+        {% endif %}
         {% do logs.append(log) %}
     {% endfor %}
     {% do return(logs) %}
