@@ -159,11 +159,13 @@
     {% set is_captured = "value is null or value not in (" ~ hidden ~ ")" if hidden %}
     {% if flag %}
         {% set flag = flag | lower if spec.settings.column_names == 'ignore_case' else flag %}
-        {% set flag = "concat('" ~ flag.replace('{name}', "', name, '") ~ "')" %}
-        {% set flag = '_ct_row[' ~ flag ~ ']' %}
-        {% set is_captured = 'not coalesce(try_cast(' ~ flag ~ ' as boolean), false)' %}
-        {% set misfits = 'filter(map_keys(_ct_row), name -> ' ~ change_tables.does_not_fit(flag, 'boolean') ~ ')' %}
-        {% set misfits = 'array_intersect(' ~ change_tables.names_array(spec.column_names) ~ ', ' ~ change_tables.names_as_declared(spec, misfits) ~ ')' %}
+        {% set is_captured = "not coalesce(try_cast(_ct_row[concat('" ~ flag.replace('{name}', "', name, '") ~ "')] as boolean), false)" %}
+        {#- one look at each name: it is a flag where it has what is around the name of its column -#}
+        {% set around = flag.split('{name}') %}
+        {% set misfits = 'map_filter(_ct_row, (name, value) -> startswith(name, ' ~ change_tables.text_literal(around[0]) ~ ') and endswith(name, '
+            ~ change_tables.text_literal(around[-1]) ~ ') and ' ~ change_tables.does_not_fit('value', 'boolean') ~ ')' %}
+        {% set misfits = 'transform(map_keys(' ~ misfits ~ '), name -> substring(name, ' ~ (around[0] | length + 1) ~ ', length(name) - ' ~ (around | map('length') | sum) ~ '))' %}
+        {% set misfits = 'array_intersect(' ~ change_tables.names_array(spec.column_names | reject('in', spec.key) | list) ~ ', ' ~ change_tables.names_as_declared(spec, misfits) ~ ')' %}
         {% do images.update({'flag_misfit': change_tables.reason('the flag of column {get(' ~ misfits ~ ', 0)} is not boolean')}) %}
     {% endif %}
     {% set captured = 'map_keys(map_filter(_ct_row, (name, value) -> ' ~ is_captured ~ '))' if is_captured else 'map_keys(_ct_row)' %}

@@ -19,7 +19,7 @@
                      always has all
     position         the raw columns of a row's position as messages of a topic have it: those of the group, then the number
     bytes_as         how bytes are written in texts: hex or base64
-    columns          SQL of the further columns that a format has
+    columns          SQL of the further columns that a format has, in their types: nothing casts them
 -#}
 {% macro mapping_of(spec) %}
     {% do return(dict({

@@ -6,12 +6,12 @@
     {%- set run = change_tables.handed_over().run -%}
     {%- set spec = change_tables.spec_in_version(spec, run.checkpoint_before) -%}
 
-    {%- do change_tables.refuse_tables_not_there(sql) -%}
     {%- do change_tables.refuse_foreign_table(view, [state, change_tables.quarantine_relation(this)]) -%}
     {%- do change_tables.refuse_lost_door(spec, run.checkpoint_before) -%}
     {%- do change_tables.refuse_other_contract(spec, change_tables.log_view_columns(spec)) -%}
 
     {{ run_hooks(pre_hooks) }}
+    {%- do change_tables.refuse_tables_not_there(sql) -%}
 
     {%- if change_tables.is_set_back(view, run.checkpoint_before) -%}
         {%- do log(this ~ ': its table was set back to an older version; it reads on from there, and the models after it are rebuilt', info=true) -%}
@@ -28,7 +28,7 @@
     {%- set checkpoint, checkpoints = run.checkpoint_before, run.checkpoints -%}
     {%- if run.kind == 'empty' -%}
         {%- set is_shown = change_tables.make_empty_table(view, state, sql) -%}
-        {%- do change_tables.ensure_quarantine(change_tables.quarantine_relation(this)) -%}
+        {%- do change_tables.ensure_quarantine(change_tables.quarantine_relation(this)) if is_shown -%}
     {%- elif run.kind == 'first' -%}
         {%- set checkpoint, checkpoints = change_tables._build_log(spec, view, run, sql) -%}
     {%- elif run.kind == 'nothing new' or run.checkpoint_before.batch >= change_tables.batch_id() -%}

@@ -15,7 +15,7 @@
         {% endfor %}
         {#- a table that is not there yet may be when the next model asks -#}
         {% do known.update({relation | string: found}) if found %}
-        {% do change_tables.known_in_run('not_there').update({relation | string: not found}) %}
+        {% do change_tables.known_in_run('not_there').update({relation | string: none if found else relation}) %}
     {% endif %}
     {% set landed = known.get(relation | string, {}) %}
     {% set landed = change_tables.under_names_of_today(spec, landed) if has_row else landed %}

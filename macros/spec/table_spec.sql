@@ -269,9 +269,10 @@
     {% endif %}
     {% set found = [] %}
     {% for relation in relations %}
-        {% do found.append(change_tables.node_of_relation(relation, nodes) or nodes[loop.index0]) %}
+        {% do found.append(change_tables.node_of_relation(relation, nodes) or {}) %}
     {% endfor %}
-    {% do return(found) %}
+    {#- under --defer they can have other names: then by their places -#}
+    {% do return(nodes if {} in found else found) %}
 {% endmacro %}
 
 

@@ -103,8 +103,9 @@ where false
 {#- Stops before SQL that reads a raw table which was not there when its columns were asked for: Spark would say so by its whole plan. -#}
 {% macro refuse_tables_not_there(sql) %}
     {% set missing = [] %}
-    {% for name, is_missing in change_tables.known_in_run('not_there').copy().items() if is_missing and change_tables._names_relation(sql, name) %}
-        {% do missing.append(name) %}
+    {#- it may have been made since, by a hook or another model -#}
+    {% for name, relation in change_tables.known_in_run('not_there').copy().items() if relation and change_tables._names_relation(sql, name) %}
+        {% do missing.append(name) if not adapter.get_columns_in_relation(relation) %}
     {% endfor %}
     {% if missing %}
         {% do change_tables.refuse_model(

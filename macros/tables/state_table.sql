@@ -76,11 +76,12 @@
 
 {#-
     Drops the batches that dead runs have left, once this run has written: those of runs that began before the one whose checkpoint this run
-    has replaced. A run that began later may be alive. Its write will fail, and must find its batch to say why; other logs may still read what
-    it has put together for them (see `shared_rows`).
+    has replaced. A run that began later may be alive. Its write will fail, and must find its batch to say why.
 -#}
 {% macro drop_stale_batches(checkpoint_before) %}
-    {% for table in change_tables.batches_before(this, checkpoint_before.batch) %}
+    {#- what an older run has put together for other logs, too, may still be read (see `shared_rows`): it is left alone for a day -#}
+    {% set day_before = (run_started_at - modules.datetime.timedelta(days=1)).strftime('%Y%m%dt') %}
+    {% for table in change_tables.batches_before(this, checkpoint_before.batch) if not table.identifier.endswith('s') or table.identifier.split('__batch_')[-1] < day_before %}
         {% do adapter.drop_relation(table) %}
     {% endfor %}
 {% endmacro %}

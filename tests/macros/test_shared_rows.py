@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from .rendering import Run
-from .shapes import Shape, Shapes
+from .shapes import FIRST_BATCH, SHAPES, Shape, Shapes, state_since
 
 LOGS = ["dedup_feed__trail", "dedup_feed__trail_types", "dedup_feed__trail_lines"]
 SHARED = "dedup_feed__trail__batch_20260131t120000000000_00000000s"
@@ -84,13 +84,15 @@ def test_a_log_for_which_nothing_was_written_reads_raw_however_alike_its_query_i
     assert "from lake_raw.trail" in died.rendered
 
 
-def test_a_batch_is_left_alone_until_the_next_run_but_one_has_written(shapes: Shapes) -> None:
+def test_a_batch_is_left_alone_until_the_next_run_but_one_has_written_and_what_is_shared_for_a_day(
+    shapes: Shapes,
+) -> None:
     replaced = "20260131T100000000000_00000001"
     names = {
         "kept": [
             replaced.lower(),
             "20260131t110000000000_0000000a",
-            "20260131t110000000000_0000000as",
+            "20260131t090000000000_0000000as",
             "20260131t120000000000_00000000",
         ],
         "dropped": [
@@ -106,6 +108,15 @@ def test_a_batch_is_left_alone_until_the_next_run_but_one_has_written(shapes: Sh
     macros["drop_stale_batches"]({"batch": replaced})
     dropped = [sql for sql in shapes.project.sent() if sql.startswith("drop")]
     assert dropped == [f"drop table if exists lake.dedup_feed__trail__batch_{name}" for name in names["dropped"]]
+
+
+@pytest.mark.parametrize("shape", [SHAPES["qlik_change_tables__log__since"], state_since("history", "full", late=1)])
+def test_a_run_that_writes_drops_the_batches_of_runs_before_the_last_that_wrote(shapes: Shapes, shape: Shape) -> None:
+    times = {"dropped": int(FIRST_BATCH[:8]) - 1, "kept": int(FIRST_BATCH[:8]) + 1}
+    tables = {what: f"{shape.model}__batch_{day}t000000000000_0000000a" for what, day in times.items()}
+    listed = {"^show tables in": [{"tableName": name} for name in tables.values()]}
+    sent = shapes.run(replace(shape, answers=listed | dict(shape.answers))).sent
+    assert [what for what, name in tables.items() if f"drop table if exists lake.{name}" in sent] == ["dropped"]
 
 
 @pytest.mark.parametrize(

@@ -435,14 +435,26 @@ def test_a_raw_table_that_is_not_there_stops_what_reads_it_by_one_line(shapes: S
             shapes.project.run(model, replace(lake, columns=columns))
 
 
+def test_a_raw_table_that_was_made_after_its_columns_were_asked_for_stops_nothing(shapes: Shapes) -> None:
+    lake = shapes.lake(Shape(LOG))
+    (raw,) = [table for table in lake.columns if table.endswith("_raw.qlik")]
+    context = shapes.project.context(LOG, lake)
+    schema, identifier = raw.split(".")
+    relation = SparkRelation.create(schema=schema, identifier=identifier)
+    macros = context["change_tables"]
+    macros["known_in_run"]("not_there").update({raw: relation})
+    macros["refuse_tables_not_there"](f"select * from {raw}")
+
+
 def test_a_list_of_models_names_the_table_of_each_in_whatever_order_they_are_referred_to(shapes: Shapes) -> None:
     rendered = shapes.run(Shape("reported_backwards")).rendered
     named = re.findall(r"'(\w+)' as table_name.*?from \w+\.dedup_feed__(\w+)__reports", rendered, re.DOTALL)
     assert named == [("trail", "trail"), ("qlik", "qlik")]
 
 
-def test_a_log_whose_quarantine_was_dropped_reads_all_rows_and_the_load(
-    shapes: Shapes, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(("rejected", "kind"), [(1, "everything"), (0, "since")])
+def test_a_log_whose_quarantine_was_dropped_reads_all_rows_and_the_load_if_rows_were_in_it(
+    shapes: Shapes, monkeypatch: pytest.MonkeyPatch, rejected: int, kind: str
 ) -> None:
     get_relation = SparkWithoutRows.get_relation
 
@@ -450,8 +462,10 @@ def test_a_log_whose_quarantine_was_dropped_reads_all_rows_and_the_load(
         return None if identifier.endswith("__quarantine") else get_relation(adapter, database, schema, identifier)
 
     monkeypatch.setattr(SparkWithoutRows, "get_relation", without_quarantine)
-    run = shapes.run(Shape(LOG, {LOG: {}}, SHAPES["qlik_change_tables__log__everything"].answers))
-    assert (run.run["kind"], run.run["snapshot"]) == ("everything", True)
+    log = {"quarantined": {"rejected": rejected, "waiting": 0, "waiting_since": None}}
+    name = f"qlik_change_tables__log__{kind}"
+    run = shapes.run(Shape(LOG, {LOG: log}, SHAPES[name].answers))
+    assert (run.run["kind"], run.run["snapshot"]) == (kind, rejected > 0)
     assert any(sql.startswith(f"create table if not exists {SCHEMA}.{LOG}__quarantine") for sql in run.sent)
 
 

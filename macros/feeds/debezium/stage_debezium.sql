@@ -10,9 +10,10 @@
     {% set deleted = change_tables.debezium_field(spec, 'deleted') if is_flat %}
     {% if is_flat %}
         {% set operation = 'coalesce(' ~ (operation or 'null') ~ ", 'upsert')" %}
-        {#- one that is no boolean is no word for an operation, either -#}
-        {% set is_deleted = 'try_cast(' ~ deleted ~ ' as boolean)' %}
-        {% set operation = 'if(' ~ is_deleted ~ ", 'd', if(" ~ is_deleted ~ ' is null and ' ~ deleted ~ ' is not null, cast(' ~ deleted ~ ' as string), ' ~ operation ~ '))' if deleted else operation %}
+        {#- one that is no boolean says nothing of the row: its text is no word for an operation -#}
+        {% set says = "nullif(cast(" ~ deleted ~ " as string), '')" %}
+        {% set operation = "case try_cast(" ~ says ~ " as boolean) when true then 'd' when false then " ~ operation
+            ~ " else coalesce(concat('__deleted: ', " ~ says ~ '), ' ~ operation ~ ') end' if deleted else operation %}
     {% endif %}
     {% set changed_at = change_tables.debezium_field(spec, 'ts_ms', of_source=true) %}
     {% set table = change_tables.debezium_field(spec, 'table', of_source=true) %}
