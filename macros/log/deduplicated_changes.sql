@@ -139,10 +139,7 @@ deliveries as (
     {% set checkpoint = change_tables.renamed_checkpoint(renaming, found.checkpoint or none) %}
     {% do change_tables.refuse_changed_columns(spec, checkpoint, change_tables.state_relation(this)) %}
     {% set spec = change_tables.spec_in_version(spec, checkpoint) %}
-    {#- rows that were quarantined are gone with their table: raw may have them still -#}
-    {% set kept = checkpoint.quarantined.rejected + checkpoint.quarantined.waiting if checkpoint else 0 %}
-    {% set has_lost_quarantine = kept > 0 and change_tables.found_relation(change_tables.quarantine_relation(this)) is none %}
-    {% set bound = change_tables.raw_bound(spec, checkpoint, reads_all=has_lost_quarantine) %}
+    {% set bound = change_tables.raw_bound(spec, checkpoint) %}
     {% if checkpoint is none %}
         {% set kind = 'first' %}
     {% elif bound.predicate is none %}

@@ -19,14 +19,12 @@
     read_at           the time of the run, as digits
     look              what `_look_at_raw` has found
     counts_all        whether `_tells_its_rows`
-
-    reads_all         in any case all rows, and the load
 -#}
-{% macro raw_bound(spec, checkpoint, reads_all=false) %}
+{% macro raw_bound(spec, checkpoint) %}
     {% set arrival = change_tables.arrival_of(spec) %}
     {#- what raw has in a column that was added, or in a type that is wider now, is in rows that were read before -#}
     {% set has_other_columns = change_tables.columns_have_changed(spec, checkpoint) or change_tables._quarantine_is_of_other_rows(spec, checkpoint) %}
-    {% set rescan = var('change_tables_rescan', false) or has_other_columns or reads_all %}
+    {% set rescan = var('change_tables_rescan', false) or has_other_columns %}
     {% set loaded = none if checkpoint is none else checkpoint.snapshot_seq %}
     {% set wanted = spec.snapshot_seq if spec.snapshot else none %}
     {% set snapshot = checkpoint is none or rescan or (wanted is not none and wanted != loaded) %}
@@ -86,9 +84,13 @@
 {% endmacro %}
 
 
-{#- Whether rows are in quarantine that the raw table has otherwise now: it has lost a column, and they are known by what landed. -#}
+{#-
+    Whether rows were put into quarantine that raw has otherwise now, or alone: it has lost a column, and they are known by what landed, or
+    their table was dropped.
+-#}
 {% macro _quarantine_is_of_other_rows(spec, checkpoint) %}
     {% do return(false) if checkpoint is none or checkpoint.quarantined.rejected + checkpoint.quarantined.waiting == 0 %}
+    {% do return(true) if change_tables.found_relation(change_tables.quarantine_relation(this)) is none %}
     {% do return(spec.absent | reject('in', checkpoint.absent) | list | length > 0) %}
 {% endmacro %}
 

@@ -696,7 +696,8 @@ def _without(shapes: Shapes, name: str, column: str) -> tuple[Callable[..., Any]
         table: {name: type_ for name, type_ in landed.items() if name != column}
         for table, landed in lake.columns.items()
     }
-    call = shapes.project.macros(f"dedup_feed__{name}", replace(lake, columns=columns))
+    tables = [*lake.tables, f"lake.dedup_feed__{name}__quarantine"]
+    call = shapes.project.macros(f"dedup_feed__{name}", replace(lake, columns=columns, tables=tables))
     return call, call("table_spec", "feed", name) | {"retired": [column]}
 
 

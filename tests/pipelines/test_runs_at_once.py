@@ -131,7 +131,10 @@ def test_rows_that_land_while_their_log_is_built_are_left_to_the_next_run(lake: 
     with intercepted(before(statement, lambda: lake.raw.insert(BUSY, landing))):
         lake.run(*models)
     assert lake.busy() == ({10, 30, 50}, {(1, "c"), (2, "b")})
+    # of a run that died long ago
+    lake.raw.query(f"create table {SCHEMA}.dedup_feed__busy__batch_20200101t000000000000_0000000a as select 1 as id")
     lake.run(*models)
+    assert lake.batch_tables() == set()
     assert lake.busy() == ({10, 30, 50, 55, 60}, {(3, "d")})
 
 

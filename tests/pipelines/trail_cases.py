@@ -381,7 +381,7 @@ def _values() -> list[list[Any]]:
         trail.record(INSERT, ONLY, {"id": "9", "bytes": "0"}),
         trail.record(DELETE, ONLY, None, {"id": "5", "small": "no number, and of no account"}),
         trail.record(INSERT, ONLY, {"id": "10"}, io_time="no time"),
-        # the place in the log of SQL Server is no number
+        # places in the log of the source that are no whole numbers
         trail.record(INSERT, ONLY, {"id": "10"}, audit_rba="0000002a:00000155:0001"),
         trail.record(INSERT, ONLY, {"id": "10"}, audit_pos=Decimal("7.5")),
     ]
